@@ -15,6 +15,8 @@ class Signal(StrEnum):
     """What the movement of the score says."""
 
     SOLVED = "solved"
+    OUT_OF_TIME = "out_of_time"
+    INTERRUPTED = "interrupted"
     ERROR = "error"
     BUDGET_STOP = "budget_stop"
     BUDGET_LOW = "budget_low"
@@ -40,7 +42,7 @@ class Situation:
 
     ``left_behind`` are rungs left for plateau, regression or fixation; ``low_used`` are budget-low edges taken;
     ``blocked`` are rungs that cannot be used (no key, for one); ``budget_left`` is a share in [0, 1] or None
-    where no rung of the ladder costs anything.
+    where no rung of the ladder costs anything; ``halt`` is a signal from outside: no time left, or Ctrl-C.
     """
 
     ladder: Ladder
@@ -52,6 +54,7 @@ class Situation:
     left_behind: frozenset[str] = frozenset()
     low_used: frozenset[str] = frozenset()
     blocked: frozenset[str] = frozenset()
+    halt: Signal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +73,16 @@ def read_signal(situation: Situation) -> Signal:
     attempts, limits = situation.attempts, situation.thresholds
     here = _on_rung(situation)
     if not here:
-        return Signal.NONE
+        return situation.halt or Signal.NONE
     last = here[-1]
     if last.score >= 1.0:
         return Signal.SOLVED
+    if situation.halt:
+        return situation.halt
     if last.error:
         return Signal.ERROR
+    if last.unaffordable:
+        return Signal.BUDGET_STOP if situation.budget_left == 0 else Signal.BUDGET_LOW
     if _costs(situation):
         if situation.budget_left is not None and situation.budget_left <= limits.budget_stop_pct:
             return Signal.BUDGET_STOP
@@ -100,6 +107,9 @@ def decide(situation: Situation) -> Decision:
     signal = read_signal(situation)
     if signal is Signal.SOLVED:
         return Decision(Action.VERIFY, signal, "every target passes in the sandbox; a cold run decides")
+    if signal in _HALTS:
+        stop, reason = _HALTS[signal]
+        return Decision(Action.STOP, signal, reason, stop=stop)
     if signal is Signal.BUDGET_STOP:
         share = f"{situation.budget_left:.0%}" if situation.budget_left is not None else "nothing"
         return Decision(Action.STOP, signal, f"{share} of the budget is left", stop=StopReason.BUDGET)
@@ -110,15 +120,19 @@ def decide(situation: Situation) -> Decision:
     return _leave(situation, signal)
 
 
+_HALTS = {
+    Signal.OUT_OF_TIME: (StopReason.TIME_LIMIT, "what time is left is reserved for the proof"),
+    Signal.INTERRUPTED: (StopReason.INTERRUPTED, "interrupted from the keyboard"),
+}
+
+
 def _follow_low(situation: Situation) -> Decision:
     """Budget low may enter any rung again, but each such edge only once."""
     rung = situation.ladder.rungs[situation.rung]
     if rung.name in situation.low_used:
-        return (
-            Decision(Action.CONTINUE, Signal.BUDGET_LOW, "its budget-low edge was taken before", rung=rung.name)
-            if (_may_go_on(situation))
-            else Decision(Action.STOP, Signal.BUDGET_LOW, "budget low, and no way on", stop=StopReason.BUDGET)
-        )
+        if _may_go_on(situation):
+            return Decision(Action.CONTINUE, Signal.BUDGET_LOW, "its budget-low edge was taken before", rung=rung.name)
+        return Decision(Action.STOP, Signal.BUDGET_LOW, "budget low, and no way on", stop=StopReason.BUDGET)
     target = rung.edge("on_budget_low")
     share = f"{situation.budget_left:.0%}" if situation.budget_left is not None else "little"
     if target == STOP or target in situation.blocked:

@@ -12,8 +12,8 @@ from pathlib import PurePosixPath
 from pytest_noepicycle.domain.patch import FileChange, Patch
 
 CONFIGURATION = frozenset(
-    "pytest.ini .pytest.ini pytest.toml .pytest.toml pyproject.toml tox.ini setup.cfg setup.py conftest.py "
-    ".coveragerc manage.py noxfile.py".split()
+    {"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg"}
+    | {"setup.py", "conftest.py", ".coveragerc", "manage.py", "noxfile.py"}
 )
 START_UP = frozenset({"sitecustomize.py", "usercustomize.py"})
 TEST_FOLDERS = frozenset({"tests", "test"})

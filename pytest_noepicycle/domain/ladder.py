@@ -59,6 +59,16 @@ class Ladder:
     rungs: Mapping[str, Rung]
     description: str = ""
 
+    def entry(self, blocked: frozenset[str]) -> str | None:
+        """Return the first rung that can be used, from the start along ``on_plateau``; None where there is none."""
+        name, seen = self.start, set[str]()
+        while name != STOP and name not in seen:
+            if name not in blocked:
+                return name
+            seen.add(name)
+            name = self.rungs[name].edge("on_plateau")
+        return None
+
     @classmethod
     def from_mapping(cls, data: object, *, name: str = "custom") -> Ladder:
         """Read a ladder, in the file's form (``rungs:``) or as a plain dict of rungs.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -153,3 +154,40 @@ def _quoted(name: str) -> bytes:
     }
     text = "".join(escapes.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}") for byte in raw)
     return f'"{text}"'.encode()
+
+
+def merge(origin: Patch, ours: Patch, theirs: Patch) -> Patch | None:
+    """Join two patches that both grew from ``origin``; None where they touch the same lines of a file."""
+    changes = {change.path: change for change in ours.changes}
+    for change in theirs.changes:
+        start = _content(origin, change)
+        mine = changes.get(change.path)
+        if mine is None or mine.after == start:
+            changes[change.path] = change
+        elif change.after not in (start, mine.after):
+            joined = _join(_lines(start), _lines(mine.after), _lines(change.after))
+            if joined is None:
+                return None
+            changes[change.path] = FileChange(change.path, change.before, joined)
+    return Patch.of(changes.values())
+
+
+def _content(patch: Patch, change: FileChange) -> bytes | None:
+    return patch.read(change.path, lambda _: change.before)
+
+
+def _join(base: list[bytes], ours: list[bytes], theirs: list[bytes]) -> bytes | None:
+    """Apply both sets of line edits to the base where none of them meet."""
+    edits = [(*op[1:3], ours[op[3] : op[4]]) for op in _edits(base, ours)]
+    edits += [(*op[1:3], theirs[op[3] : op[4]]) for op in _edits(base, theirs)]
+    edits.sort(key=lambda edit: edit[:2])
+    if any(left[1] >= right[0] for left, right in itertools.pairwise(edits)):
+        return None
+    for start, end, lines in reversed(edits):
+        base = [*base[:start], *lines, *base[end:]]
+    return b"".join(base)
+
+
+def _edits(old: list[bytes], new: list[bytes]) -> list[tuple[str, int, int, int, int]]:
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    return [op for op in matcher.get_opcodes() if op[0] != "equal"]

@@ -70,6 +70,7 @@ class Attempt:
     refused: int = 0
     tokens: int = 0
     exhausted: bool = False
+    unaffordable: bool = False
     error: str | None = None
     note: str = ""
     fixed: tuple[str, ...] = ()

@@ -57,11 +57,14 @@ class Session:
 
     @property
     def tree(self) -> str:
-        """Return the folder that a run copies, mends and proves: what holds the root and the call."""
-        root, called = PurePath(self.rootdir), PurePath(self.invocation_dir)
-        if called.is_relative_to(root) or not root.is_relative_to(called):
-            return str(root)
-        return str(called)
+        """Return the folder that a run copies, mends and proves: pytest's own root, so that ids are paths in it."""
+        return self.rootdir
+
+    @property
+    def cwd(self) -> str:
+        """Return the folder in which the tests ran, or the root where that lies outside of it."""
+        called = PurePath(self.invocation_dir)
+        return self.invocation_dir if called.is_relative_to(self.rootdir) else self.rootdir
 
     def has_plugin(self, distribution: str) -> bool:
         """Whether a plugin of that distribution was active, by its name on the package index."""

@@ -16,14 +16,6 @@ class Apply(StrEnum):
     NEVER = "never"
 
 
-class Transfer(StrEnum):
-    """What a model is told at a switch."""
-
-    SUMMARY = "summary"
-    RESET = "reset"
-    FULL = "full"
-
-
 @dataclass(frozen=True, slots=True)
 class Thresholds:
     """When the supervisor sees a plateau, a fixation, a budget that runs low; all in the score's units."""
@@ -48,9 +40,8 @@ class Settings:
     apply: Apply = Apply.SOLVED
     sandbox: str = "auto"
     workers: int = 0  # 0: as many as there are cores
-    context_transfer: Transfer = Transfer.SUMMARY
     dry_run: bool = False
-    directory: str = ".noepi"
+    dir: str = ".noepi"
     image: str | None = None
     memory: int = 2 * 1024**3
     processes: int = 128
@@ -68,8 +59,7 @@ class Settings:
         """Build settings from parsed options; names of thresholds are taken at the same level."""
         thresholds = {name: values[name] for name in Thresholds.__slots__ if name in values}
         own = {name: values[name] for name in cls.__slots__ if name in values and name != "thresholds"}
+        own = {name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
         if "apply" in own:
             own["apply"] = Apply(own["apply"])
-        if "context_transfer" in own:
-            own["context_transfer"] = Transfer(own["context_transfer"])
         return cls(**own, thresholds=Thresholds(**thresholds))

@@ -77,12 +77,16 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All outcomes of one trial. ``coverage`` maps test → path → lines; ``unknown`` are ids nobody asked for."""
+    """All outcomes of one trial. ``coverage`` maps test → path → lines; ``unknown`` are ids nobody asked for.
+
+    ``collected`` are all ids that were found, in their order, also those that did not come to run.
+    """
 
     outcomes: Mapping[str, Outcome]
     end: End
     hung: str | None = None
     unknown: tuple[str, ...] = ()
+    collected: tuple[str, ...] = ()
     coverage: Mapping[str, Mapping[str, frozenset[int]]] = field(default_factory=dict)
     output: str = ""
     seconds: float = 0.0

@@ -1,0 +1,129 @@
+"""A snapshot of the work tree: what a sandbox may see of it, frozen in a tar file when the run begins."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_noepicycle.errors import SandboxError
+
+LEFT_OUT_FOLDERS = frozenset(
+    {".git", ".hg", ".svn", "__pycache__", "node_modules", ".tox", ".nox", ".mypy_cache", ".pytest_cache"}
+    | {".ruff_cache", ".hypothesis", ".noepi", ".idea", ".vscode"}
+)
+_SECRET_NAMES = frozenset({".netrc", ".pypirc", ".git-credentials", "id_rsa", "id_ed25519"})
+MOST_FILES = 100_000
+MOST_BYTES = 2 * 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class TreeSnapshot:
+    """The tree in a tar file: what was there when the run began, read back file by file."""
+
+    root: str
+    archive: str
+    links: frozenset[str]
+    index: dict[str, tuple[int, int]] = field(repr=False)
+
+    @property
+    def files(self) -> frozenset[str]:
+        """Return the regular files, relative, with forward slashes."""
+        return frozenset(self.index)
+
+    def read(self, path: str) -> bytes | None:
+        """Return a file's bytes as they were, or None where there was none."""
+        place = self.index.get(path)
+        if place is None:
+            return None
+        with Path(self.archive).open("rb") as archive:
+            archive.seek(place[0])
+            return archive.read(place[1])
+
+    def close(self) -> None:
+        """Remove the tar file."""
+        Path(self.archive).unlink(missing_ok=True)
+
+
+def snapshot(root: str, *, leave_out: frozenset[str] = frozenset()) -> TreeSnapshot:
+    """Copy the tree into a tar file: no version control, caches, environments, secrets or special files.
+
+    ``leave_out`` are further absolute folders (the record's own). :raises SandboxError: where it is too large.
+    """
+    handle, archive = tempfile.mkstemp(prefix="noepi-", suffix=".tar")
+    index: dict[str, tuple[int, int]] = {}
+    links: set[str] = set()
+    total = 0
+    with os.fdopen(handle, "wb") as raw, tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for path, relative, info in _walk(root, leave_out):
+            member = tar.gettarinfo(path, arcname=relative)
+            member.uid = member.gid = 0
+            member.uname = member.gname = ""
+            if stat.S_ISLNK(info.st_mode):
+                links.add(relative)
+                tar.addfile(member)
+            elif stat.S_ISDIR(info.st_mode):
+                tar.addfile(member)
+            else:
+                content = _content(path)
+                if content is None:
+                    continue
+                total += len(content)
+                _bounded(root, len(index), total)
+                member.type, member.linkname, member.size = tarfile.REGTYPE, "", len(content)
+                tar.addfile(member, io.BytesIO(content))
+                index[relative] = (tar.offset - _padded(len(content)), len(content))
+    return TreeSnapshot(root, archive, frozenset(links), index)
+
+
+def _padded(size: int) -> int:
+    return -(-size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
+
+
+def _bounded(root: str, files: int, total: int) -> None:
+    if files > MOST_FILES or total > MOST_BYTES:
+        raise SandboxError(
+            f"{root} holds more than {MOST_FILES} files or {MOST_BYTES >> 30} GiB",
+            hint="Run pytest from the project's own folder, or move data out of it.",
+        )
+
+
+def _walk(root: str, leave_out: frozenset[str]) -> Iterator[tuple[str, str, os.stat_result]]:
+    """Yield what a sandbox may see; folders that cannot be entered are left out, as git would leave them."""
+    for folder, names, files in os.walk(root):
+        names.sort()
+        for name in list(names):
+            path = os.path.join(folder, name)
+            if _left_out(path, name, leave_out) and not os.path.islink(path):
+                names.remove(name)
+        for name in sorted([*names, *files]):
+            path = os.path.join(folder, name)
+            info = os.lstat(path)
+            wanted = stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode) or stat.S_ISDIR(info.st_mode)
+            if wanted and not _secret(name) and name not in (".git",):
+                yield path, os.path.relpath(path, root).replace(os.sep, "/"), info
+
+
+def _left_out(path: str, name: str, leave_out: frozenset[str]) -> bool:
+    if name in LEFT_OUT_FOLDERS or path in leave_out:
+        return True
+    return os.path.exists(os.path.join(path, "pyvenv.cfg")) or os.path.isdir(os.path.join(path, "conda-meta"))
+
+
+def _secret(name: str) -> bool:
+    """Files that exist to hold secrets never enter a sandbox; examples of them may."""
+    plain = name.endswith((".example", ".sample", ".template", ".dist"))
+    return name in _SECRET_NAMES or ((name == ".env" or name.startswith(".env.")) and not plain)
+
+
+def _content(path: str) -> bytes | None:
+    """Return the bytes; None for a file that the user cannot read either, or that has just gone."""
+    try:
+        return Path(path).read_bytes()
+    except (FileNotFoundError, PermissionError):
+        return None

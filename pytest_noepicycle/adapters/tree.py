@@ -1,0 +1,110 @@
+"""The work tree: a lock on it, and changes to it that survive a kill at any moment."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from pytest_noepicycle.domain.patch import FileChange, Patch
+from pytest_noepicycle.errors import TreeChanged, TreeLocked
+
+
+def standing(root: str, patch: Patch) -> dict[str, str]:
+    """Return for each changed path whether the tree has it as ``before``, as ``after``, or as ``neither``."""
+    return {change.path: _stands(root, change) for change in patch.changes}
+
+
+def write(root: str, patch: Patch, staging: Path, *, forward: bool = True) -> tuple[str, ...]:
+    """Change the tree as the patch says, or back, and return the paths that were written.
+
+    Every file is whole at every moment: new contents are written into ``staging`` first and renamed into place.
+    A kill in between leaves some files before and some after; the same call completes what is missing.
+
+    :raises TreeChanged: where a file is neither as before nor as after; nothing was written then.
+    """
+    wanted = "after" if forward else "before"
+    todo = [change for change in patch.changes if _expected(root, change) != wanted]
+    with contextlib.ExitStack() as undo:
+        staged = [(c, _stage(root, c.path, c.after if forward else c.before, staging, undo)) for c in todo]
+        for change, part in staged:
+            _expected(root, change)
+            target = Path(root, change.path)
+            if part is None:
+                target.unlink(missing_ok=True)
+            else:
+                part.replace(target)
+    return tuple(change.path for change in todo)
+
+
+def _expected(root: str, change: FileChange) -> str:
+    stands = _stands(root, change)
+    if stands == "neither":
+        raise TreeChanged(f"{change.path} has changed since the patch was made; nothing was written")
+    return stands
+
+
+def _stands(root: str, change: FileChange) -> str:
+    target = Path(root, change.path)
+    _plain_parents(root, target)
+    now = target.read_bytes() if target.is_file() else None
+    return "after" if now == change.after else "before" if now == change.before else "neither"
+
+
+def _stage(root: str, path: str, content: bytes | None, staging: Path, undo: contextlib.ExitStack) -> Path | None:
+    """Write the new content where a rename can reach the file, with the file's own mode."""
+    if content is None:
+        return None
+    target = Path(root, path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    near = staging if staging.stat().st_dev == target.parent.stat().st_dev else target.parent
+    handle, name = tempfile.mkstemp(prefix=".noepi-", dir=near)
+    part = Path(name)
+    undo.callback(part.unlink, missing_ok=True)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    part.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask())
+    return part
+
+
+def _plain_parents(root: str, target: Path) -> None:
+    """No link may lead a write out of the tree, even one that was put there since the guard looked."""
+    for place in (target, *target.parents):
+        if str(place) == root:
+            return
+        if place.is_symlink():
+            raise TreeChanged(f"{place} has become a symbolic link; nothing was written")
+    raise TreeChanged(f"{target} lies outside {root}; nothing was written")
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+@contextlib.contextmanager
+def locked(folder: Path, *, wait: float) -> Iterator[None]:
+    """Hold the tree for one run; the lock goes with the process, however that ends.
+
+    :raises TreeLocked: naming the holder, where it does not come free within ``wait`` seconds.
+    """
+    import filelock
+
+    lock, holder = filelock.FileLock(folder / "lock"), folder / "lock.holder"
+    try:
+        lock.acquire(timeout=wait)
+    except filelock.Timeout:
+        who = holder.read_text("utf-8") if holder.exists() else "unknown"
+        raise TreeLocked(f"another repair runs in this tree (process {who})") from None
+    try:
+        holder.write_text(str(os.getpid()), "utf-8")
+        yield
+    finally:
+        holder.unlink(missing_ok=True)
+        lock.release()

@@ -1,0 +1,226 @@
+"""``noepi``: one table of commands; each reads its arguments, calls one function, and ends with a status."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from pytest_noepicycle.adapters import ladder_files, tree
+from pytest_noepicycle.adapters.records import Record, Records
+from pytest_noepicycle.errors import NoepiError, UsageError
+from pytest_noepicycle.inside.options import OPTIONS, parsed
+from pytest_noepicycle.report.summary import as_json
+from pytest_noepicycle.report.terminal import PlainPaper
+
+DONE, NOT_DONE, WRONG_USE = 0, 1, 2
+_LOCK_WAIT = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One word of ``noepi``: what it does, its arguments, and the function behind it."""
+
+    name: str
+    help: str
+    arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status: 0 done, 1 not done, 2 wrong use."""
+    parser = _parser()
+    known, rest = parser.parse_known_args(argv)
+    if rest and not known.takes_rest:
+        parser.error(f"unknown arguments: {' '.join(rest)}")
+    known.rest = [*getattr(known, "pytest_args", []), *rest]
+    try:
+        return int(known.run(known))
+    except NoepiError as error:
+        return _fail(known, error)
+    except KeyboardInterrupt:
+        print("noepi: interrupted", file=sys.stderr)  # noqa: T201
+        return NOT_DONE
+
+
+def _fail(known: argparse.Namespace, error: NoepiError) -> int:
+    if getattr(known, "json", False):
+        _print_json({"error": str(error), "hint": error.hint})
+    print(f"noepi: {error.sentence()}", file=sys.stderr)  # noqa: T201
+    return error.exit_status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="noepi", description="Mends failing tests, proves it, and stops in time.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        sub = commands.add_parser(command.name, help=command.help, description=command.help, allow_abbrev=False)
+        sub.set_defaults(run=command.run, takes_rest=command.name == "fix")
+        command.arguments(sub)
+        sub.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+    return parser
+
+
+def _fix_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "noepi fix [--python PYTHON] [options] [pytest arguments]"
+    parser.add_argument("--python", default=sys.executable, metavar="PYTHON", help="the project's interpreter")
+    parser.add_argument("--dry-run", action="store_true", help="triage and localise, change nothing")
+    for option in OPTIONS:
+        if not option.ini_only:
+            shown = "" if option.default in (None, (), 0) else f" (default: {option.default})"
+            parser.add_argument(f"--{option.name}", metavar=option.metavar, help=option.help + shown)
+
+
+def _fix(given: argparse.Namespace) -> int:
+    """Run the project's tests in its own interpreter, then repair what failed."""
+    from pytest_noepicycle import wiring
+
+    values = _values(given)
+    shown = sys.stderr if given.json else sys.stdout
+    facts = wiring.run_tests(given.python, given.rest, shown)
+    if not facts["failures"]:
+        return _nothing_failed(given, int(facts["exit_status"]))
+    done = wiring.repair_outside(facts, values, PlainPaper(shown))
+    if given.json:
+        _print_json(as_json(done))
+    return DONE if done.result.solved and done.result.applied else NOT_DONE
+
+
+def _nothing_failed(given: argparse.Namespace, status: int) -> int:
+    reasons = {0: "every test passes: there is nothing to fix", 5: "no tests were run"}
+    why = reasons.get(status, f"pytest ended with status {status} and reported no failing test")
+    if given.json:
+        _print_json({"stop_reason": "nothing_to_fix", "solved": False, "applied": False, "why": why})
+    print(f"noepi: {why}", file=sys.stderr)  # noqa: T201
+    return DONE if status == 0 else NOT_DONE
+
+
+def _values(given: argparse.Namespace) -> dict[str, Any]:
+    """Return what was set on the command line; the rest comes from the project's ini file."""
+    values: dict[str, Any] = {"dry_run": True} if given.dry_run else {}
+    for option in OPTIONS:
+        text = getattr(given, option.key, None)
+        if text is not None:
+            try:
+                values[option.key] = parsed(option, text, f"--{option.name}")
+            except pytest.UsageError as error:
+                raise UsageError(str(error)) from None
+    return values
+
+
+def _run_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_id", nargs="?", metavar="RUN", help="a run's name (default: the newest)")
+    parser.add_argument("--dir", default=".noepi", metavar="DIR", help="where runs are recorded")
+
+
+def _apply(given: argparse.Namespace) -> int:
+    return _change(given, forward=True)
+
+
+def _undo(given: argparse.Namespace) -> int:
+    return _change(given, forward=False)
+
+
+def _change(given: argparse.Namespace, *, forward: bool) -> int:
+    """Change the work tree as a run's patch says, or back; refused where a file has changed since."""
+    record, records = _found(given)
+    root, patch = record.patch()
+    with tree.locked(records.home, wait=_LOCK_WAIT):
+        paths = tree.write(root, patch, records.staging, forward=forward)
+        with contextlib.suppress(NoepiError):  # a run that died has no result to note it in
+            record.note(applied=forward)
+    done = "applied" if forward else "undone"
+    if given.json:
+        _print_json({"run_id": record.run_id, done: list(paths)})
+    else:
+        print(f"{done}: {', '.join(paths) if paths else 'nothing was left to do'}")  # noqa: T201
+    return DONE
+
+
+def _report(given: argparse.Namespace) -> int:
+    """Print a run's report."""
+    record, _ = _found(given)
+    if given.json:
+        _print_json(record.result())
+        return DONE
+    page = record.folder / "report.md"
+    if not page.exists():
+        raise NoepiError(f"{record.run_id} did not come to its end", hint=f"See {record.folder / 'decisions.jsonl'}")
+    print(page.read_text("utf-8"), end="")  # noqa: T201
+    return DONE
+
+
+def _found(given: argparse.Namespace) -> tuple[Record, Records]:
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        if (folder / given.dir / "runs").is_dir():
+            records = Records(folder / given.dir)
+            return records.find(given.run_id), records
+    raise UsageError(f"no runs are recorded here: there is no {given.dir} in this folder or above it")
+
+
+def _ladder_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("verb", choices=("list", "show", "validate"))
+    parser.add_argument("name", nargs="?", metavar="NAME|FILE")
+
+
+def _ladder(given: argparse.Namespace) -> int:
+    """List the shipped ladders, or read one and show how its rungs are joined."""
+    if given.verb == "list":
+        ladders = [ladder_files.load(name) for name in ladder_files.shipped()]
+        if given.json:
+            _print_json([{"name": ladder.name, "description": ladder.description} for ladder in ladders])
+        else:
+            for ladder in ladders:
+                print(f"{ladder.name:<12} {ladder.description}")  # noqa: T201
+        return DONE
+    if not given.name:
+        raise UsageError(f"noepi ladder {given.verb} needs a name or a file")
+    ladder = ladder_files.load(given.name)
+    edges = {rung.name: {"kind": rung.kind, **dict(rung.edges)} for rung in ladder.rungs.values()}
+    if given.json:
+        _print_json({"name": ladder.name, "start": ladder.start, "rungs": edges})
+    elif given.verb == "validate":
+        print(f"{given.name}: a ladder of {len(ladder.rungs)} rungs, in order")  # noqa: T201
+    else:
+        print(_drawn(ladder.start, edges))  # noqa: T201
+    return DONE
+
+
+def _drawn(start: str, rungs: dict[str, dict[str, str]]) -> str:
+    text = io.StringIO()
+    for name, edges in rungs.items():
+        text.write(f"{name} ({edges['kind']}){' ← start' if name == start else ''}\n")
+        for edge, target in edges.items():
+            if edge != "kind":
+                text.write(f"    {edge:<14} → {target}\n")
+    return text.getvalue().rstrip()
+
+
+def _print_json(document: Any) -> None:
+    print(json.dumps(document, indent=2, ensure_ascii=False))  # noqa: T201
+
+
+COMMANDS = (
+    Command("fix", "run a project's tests and repair what fails", _fix_arguments, _fix),
+    Command("apply", "change the work tree as a run's patch says", _run_argument, _apply),
+    Command("undo", "take a run's patch back out of the work tree", _run_argument, _undo),
+    Command("report", "print a run's report", _run_argument, _report),
+    Command("ladder", "list, show or check ladders", _ladder_arguments, _ladder),
+)
+
+
+def run() -> NoReturn:
+    """Run as a program."""
+    sys.exit(main())
+
+
+if __name__ == "__main__":
+    run()

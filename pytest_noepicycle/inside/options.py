@@ -1,0 +1,190 @@
+"""Every option and ini key, in one table that pytest and the command line share. PYTEST_DONT_REWRITE"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable, NamedTuple, Optional, Sequence
+
+import pytest
+
+Parse = Callable[[str], Any]
+
+
+class Option(NamedTuple):
+    """One setting, ``--noepi-<name>`` and ``noepi_<name>``; ``parse`` turns text into a value or raises ValueError."""
+
+    name: str
+    default: Any
+    parse: Parse
+    metavar: str
+    help: str
+    ini_only: bool = False
+
+    @property
+    def key(self) -> str:
+        """Return the name of the setting in code."""
+        return self.name.replace("-", "_")
+
+
+def read(config: pytest.Config) -> dict[str, Any]:
+    """Return every setting by its key: the command line wins over the ini file, that over the default.
+
+    :raises pytest.UsageError: with the option, what was given, and what is expected.
+    """
+    values: dict[str, Any] = {"fix": config.getoption("noepi_fix"), "dry_run": config.getoption("noepi_dry_run")}
+    for option in OPTIONS:
+        given = None if option.ini_only else config.getoption("noepi_" + option.key)
+        where = "--noepi-" + option.name
+        if given is None:
+            given, where = config.getini("noepi_" + option.key), "noepi_" + option.key
+        values[option.key] = parsed(option, given, where)
+    return values
+
+
+def parsed(option: Option, given: Any, where: str) -> Any:
+    """Return the value of what was given (None or empty: the default).
+
+    :raises pytest.UsageError: where it is not a value of that option.
+    """
+    if given is None or given == "" or given == []:
+        return option.default
+    if isinstance(given, list):
+        return tuple(given)
+    try:
+        return option.parse(given)
+    except ValueError as error:
+        raise pytest.UsageError(f"{where}: {given!r} is not {error}") from None
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Register the options and their ini twins."""
+    group = parser.getgroup("noepi", "repair of failing tests (pytest-noepicycle)")
+    group.addoption("--noepi-fix", action="store_true", default=False, help="Repair what failed")
+    group.addoption(
+        "--noepi-dry-run",
+        action="store_true",
+        default=False,
+        help="Triage and localise what failed, change nothing and spend nothing",
+    )
+    for option in OPTIONS:
+        if not option.ini_only:
+            group.addoption("--noepi-" + option.name, default=None, metavar=option.metavar, help=_help(option))
+        if isinstance(option.default, tuple):
+            parser.addini("noepi_" + option.key, _help(option), type="args", default=None)
+        else:
+            parser.addini("noepi_" + option.key, _help(option), type="string", default=None)
+
+
+def _help(option: Option) -> str:
+    shown = "" if option.default in (None, (), 0) else f" (default: {option.default})"
+    return option.help + shown
+
+
+def _whole(least: int, what: str) -> Parse:
+    def parse(text: str) -> int:
+        try:
+            number = int(text.replace("_", ""))
+        except ValueError:
+            raise ValueError(what) from None
+        if number < least:
+            raise ValueError(what)
+        return number
+
+    return parse
+
+
+def _number(least: float, most: Optional[float], what: str) -> Parse:
+    def parse(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            raise ValueError(what) from None
+        if not least <= number <= (most if most is not None else 1e12):
+            raise ValueError(what)
+        return number
+
+    return parse
+
+
+def _one_of(*words: str) -> Parse:
+    def parse(text: str) -> str:
+        if text not in words:
+            raise ValueError("one of " + ", ".join(words))
+        return text
+
+    return parse
+
+
+def _memory(text: str) -> int:
+    """Read bytes: a number with an optional KiB, MiB or GiB (also K, M, G)."""
+    match = re.fullmatch(r"\s*(\d+)\s*([KMG]?)(?:i?B)?\s*", text, re.IGNORECASE)
+    if not match or int(match[1]) == 0:
+        raise ValueError("an amount of memory such as 512MiB or 2GiB")
+    power = "KMG".index(match[2].upper()) + 1 if match[2] else 0
+    return int(match[1]) << (10 * power)
+
+
+def _text(text: str) -> str:
+    return text
+
+
+def _words(text: str) -> Sequence[str]:
+    return tuple(text.split())
+
+
+_SHARE = "a share between 0 and 1"
+OPTIONS = (
+    Option("ladder", "default", _text, "NAME|FILE", "Ladder of repairers: a shipped name, or a YAML file"),
+    Option("budget", 50_000, _whole(0, "a number of tokens, zero or more"), "TOKENS", "Hard cap on tokens"),
+    Option("budget-usd", None, _number(0, None, "an amount of US dollars, zero or more"), "X", "Hard cap on money"),
+    Option(
+        "time-limit",
+        1200.0,
+        _number(1, None, "a number of seconds, one or more"),
+        "SECONDS",
+        "Wall clock of the whole repair",
+    ),
+    Option(
+        "apply",
+        "solved",
+        _one_of("solved", "best", "never"),
+        "WHEN",
+        "When to change the work tree: solved (a proven complete fix), best (any proven gain), never",
+    ),
+    Option("sandbox", "auto", _one_of("auto", "docker", "process"), "KIND", "Where candidates run"),
+    Option(
+        "workers", 0, _whole(1, "a number of workers, one or more"), "N", "Candidates tried at once (default: cores)"
+    ),
+    Option("dir", ".noepi", _text, "DIR", "Where runs are recorded"),
+    Option("image", None, _text, "IMAGE", "Container image, in place of the mirror of this machine"),
+    Option("memory", 2 * 1024**3, _memory, "BYTES", "Memory of a candidate", ini_only=True),
+    Option(
+        "processes", 128, _whole(8, "a number of processes, 8 or more"), "N", "Processes of a candidate", ini_only=True
+    ),
+    Option(
+        "test_timeout",
+        None,
+        _number(0.1, None, "a number of seconds, 0.1 or more"),
+        "SECONDS",
+        "Time of one test (default: ten times its time at the baseline, 5 to 30 s)",
+        ini_only=True,
+    ),
+    Option(
+        "reruns", 3, _whole(1, "a number of runs, one or more"), "N", "Runs of a failing test in triage", ini_only=True
+    ),
+    Option("keep_runs", 20, _whole(1, "a number of runs, one or more"), "N", "Records that are kept", ini_only=True),
+    Option("env", (), _words, "NAMES", "Environment names let through to the tests", ini_only=True),
+    Option("product", (), _words, "PATHS", "Paths a patch may touch, where they cannot be told", ini_only=True),
+    Option("editable", (), _words, "PATTERNS", "Further files a patch may touch (data, templates)", ini_only=True),
+    Option("protect", (), _words, "PATTERNS", "Files a patch may never touch", ini_only=True),
+    Option("delta_threshold", 0.02, _number(0, 1, _SHARE), "X", "Least gain that counts", ini_only=True),
+    Option(
+        "plateau_window", 2, _whole(1, "a number of attempts"), "N", "Attempts without gain: a plateau", ini_only=True
+    ),
+    Option("fixation_threshold", 2, _whole(2, "a number of attempts"), "N", "Attempts of one effect", ini_only=True),
+    Option(
+        "grace_period", 2, _whole(0, "a number of attempts"), "N", "Attempts before a new rung is judged", ini_only=True
+    ),
+    Option("budget_low_pct", 0.25, _number(0, 1, _SHARE), "X", "Share of the budget that is low", ini_only=True),
+    Option("budget_stop_pct", 0.05, _number(0, 1, _SHARE), "X", "Share of the budget that ends a run", ini_only=True),
+)

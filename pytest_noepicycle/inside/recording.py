@@ -1,0 +1,229 @@
+"""The pytest plugin of a trial: runs the tests that were asked for, whatever options say, and records each phase."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Dict, Generator, List, Optional, Sequence, Union
+
+import pytest
+
+from .failing import failure_of
+from .tracer import MonitoringTracer, TraceFunctionTracer
+
+_IDS_A_RECORD = 1000
+_BYTES_A_RECORD = 512 * 1024
+
+_ALWAYS: Dict[str, Any] = {
+    "numprocesses": None,
+    "dist": "no",
+    "tx": [],
+    "looponfail": False,
+    "usepdb": False,
+    "trace": False,
+    "lf": False,
+    "failedfirst": False,
+    "newfirst": False,
+    "stepwise": False,
+    "stepwise_skip": False,
+    "cacheclear": False,
+    "collectonly": False,
+    "showfixtures": False,
+    "show_fixtures_per_test": False,
+    "setuponly": False,
+    "setupplan": False,
+    "xmlpath": None,
+    "report_log": None,
+    "htmlpath": None,
+    "pastebin": None,
+    "continue_on_collection_errors": True,
+    "reruns": 0,
+    "randomly_reorganize": False,
+    "tbstyle": "auto",
+    "fulltrace": False,
+    "showlocals": False,
+}
+_FOR_CHOSEN_TESTS: Dict[str, Any] = {"keyword": "", "markexpr": "", "deselect": None}
+
+
+class Records:
+    """The way out: one JSON object a line, written at once, so that the last line tells where a test hangs."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def write(self, record: Dict[str, Any]) -> None:
+        """Write one record."""
+        data = json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
+        while data:
+            data = data[os.write(self._fd, data) :]
+
+
+class Recorder:
+    """The plugin. ``ids`` are exact node ids, or files for all of their tests; None asks for the whole suite."""
+
+    def __init__(
+        self,
+        records: Records,
+        root: str,
+        ids: Optional[Sequence[str]],
+        stop_at_first_failure: bool = False,
+        tracer: Union[MonitoringTracer, TraceFunctionTracer, None] = None,
+    ) -> None:
+        self._records, self._root, self._tracer = records, root, tracer
+        self._order = None if ids is None else {name: place for place, name in enumerate(ids)}
+        self._stop = stop_at_first_failure
+        self._phases: Dict[str, None] = {}
+        self._parts: List[Any] = []
+        self._stopped = False
+        self._interrupted = False
+        self._count = 0
+
+    def end(self, status: int) -> None:
+        """Record that pytest has ended with that exit status: nothing may follow."""
+        status = 2 if self._interrupted else status
+        self._records.write({"k": "end", "status": status, "count": self._count, "stopped": self._stopped})
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> None:
+        """Set what addopts or the environment may have set otherwise, before other plugins read it."""
+        self._settle(config.option)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Do so again after the others' ``pytest_cmdline_main``: xdist derives its options there."""
+        self._settle(config.option)
+
+    def _settle(self, option: Any) -> None:
+        wanted = dict(_ALWAYS, maxfail=1 if self._stop else 0)
+        if self._order is not None:
+            wanted.update(_FOR_CHOSEN_TESTS)
+        for name, value in wanted.items():
+            if hasattr(option, name):
+                setattr(option, name, value)
+        if getattr(option, "randomly_seed", None) == "default":
+            option.randomly_seed = 0
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: List[pytest.Item]
+    ) -> Generator[None, Any, Any]:
+        """Keep the chosen tests, in the order asked for, after every other plugin has had its say."""
+        result = yield
+        if self._order is not None:
+            order = self._order
+            chosen = [item for item in items if _key(item, order) is not None]
+            left_out = [item for item in items if _key(item, order) is None]
+            chosen.sort(key=lambda item: _key(item, order) or 0)
+            items[:] = chosen
+            if left_out:
+                config.hook.pytest_deselected(items=left_out)
+        return result
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Record what will run, and the lines that imports have reached."""
+        ids = [item.nodeid for item in session.items]
+        for start in range(0, len(ids), _IDS_A_RECORD):
+            self._records.write({"k": "collected", "ids": ids[start : start + _IDS_A_RECORD]})
+        self._write_coverage("")
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, Any]:
+        """Record what could not be collected."""
+        report = yield
+        if report.outcome == "failed":
+            call = getattr(report, "call", None)
+            failure = failure_of(getattr(call, "excinfo", None), str(report.longrepr), self._root)
+            self._records.write({"k": "collect", "id": report.nodeid, "failure": failure})
+        return report
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Record where a test begins, and after it the lines it has reached."""
+        self._phases, self._parts = {}, []
+        self._records.write({"k": "start", "id": item.nodeid})
+        if self._tracer is not None:
+            self._tracer.take()
+            self._tracer.resume()
+        result = yield
+        self._write_coverage(item.nodeid)
+        return result
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+        """Keep the failure with its report; outermost, so that unittest has put its own exception in place."""
+        report = yield
+        if report.outcome == "failed":
+            report.noepi_failure = failure_of(call.excinfo, _text(report), self._root)
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Record a phase; parts of a test (subtests) are gathered, and judge its call together."""
+        if type(report) is not pytest.TestReport:
+            self._parts.append(report)
+            return
+        if report.when is None or report.when in self._phases:
+            return  # a plugin that tries a test again: its first attempt counts
+        self._phases[report.when] = None
+        parts, self._parts = (self._parts, []) if report.when == "call" else ([], self._parts)
+        self._records.write(_phase(_worst([report, *parts])))
+        self._count += report.when == "teardown"
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Note that the run was broken off: by a signal, or by ``pytest.exit`` with a status of its choice."""
+        self._interrupted = True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Note whether the run ended before all tests had their turn."""
+        self._stopped = bool(session.shouldfail or session.shouldstop)
+
+    def _write_coverage(self, test: str) -> None:
+        if self._tracer is None:
+            return
+        batch: Dict[str, List[int]] = {}
+        size = 0
+        for path, lines in self._tracer.take().items():
+            size += len(path) + 8 * len(lines)
+            if batch and size > _BYTES_A_RECORD:
+                self._records.write({"k": "coverage", "id": test, "files": batch})
+                batch, size = {}, 0
+            batch[path] = lines
+        self._records.write({"k": "coverage", "id": test, "files": batch})
+
+
+def _key(item: pytest.Item, order: Dict[str, int]) -> Optional[int]:
+    """Return a test's place in the order: its own, or that of its file."""
+    place = order.get(item.nodeid)
+    return place if place is not None else order.get(item.nodeid.partition("::")[0])
+
+
+def _worst(reports: List[Any]) -> Any:
+    """Return the report that decides: one that failed, else one that was skipped, else the first."""
+    for outcomes in (("failed", "rerun"), ("skipped",)):
+        for report in reports:
+            if report.outcome in outcomes:
+                return report
+    return reports[0]
+
+
+def _phase(report: Any) -> Dict[str, Any]:
+    record = {
+        "k": "phase",
+        "id": report.nodeid,
+        "when": report.when,
+        "outcome": "failed" if report.outcome == "rerun" else report.outcome,
+        "xfail": hasattr(report, "wasxfail"),
+        "seconds": max(0.0, float(report.duration)),
+    }
+    if record["outcome"] == "failed":
+        record["failure"] = getattr(report, "noepi_failure", None) or failure_of(None, _text(report), "")
+    return record
+
+
+def _text(report: Any) -> str:
+    try:
+        return str(report.longreprtext)
+    except Exception as error:  # noqa: BLE001 - the text is made by the project's own objects
+        return f"<the report cannot be shown: {type(error).__name__}>"

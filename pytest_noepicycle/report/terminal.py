@@ -1,0 +1,214 @@
+"""The run on a terminal: live progress while it works, one section when it is over."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from typing import Protocol, TextIO
+
+from pytest_noepicycle.domain.run import RunResult, StopReason
+from pytest_noepicycle.report.summary import Summary
+from pytest_noepicycle.report.text import harmless
+
+_EVERY = 0.1  # seconds between two redraws of the progress line
+_EVERY_PLAIN = 10.0  # seconds between two lines where nothing can be redrawn
+
+
+class Paper(Protocol):
+    """Where text goes: pytest's own terminal writer has this form."""
+
+    hasmarkup: bool
+
+    @property
+    def fullwidth(self) -> int:
+        """The width in columns."""
+        ...
+
+    def write(self, msg: str, *, flush: bool = False, **markup: bool) -> None:
+        """Write text, with markup by name (red, green, yellow, bold ...)."""
+        ...
+
+    def line(self, s: str = "", **markup: bool) -> None:
+        """Write one line."""
+        ...
+
+    def sep(self, sepchar: str, title: str | None = None, fullwidth: int | None = None, **markup: bool) -> None:
+        """Write a line of ``sepchar`` with a title."""
+        ...
+
+
+class Progress:
+    """Shows stages and candidates while a run goes on: one line redrawn, or plain lines now and then."""
+
+    def __init__(self, paper: Paper, cap: int, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._paper = paper
+        self._cap = cap
+        self._clock = clock
+        self._began = self._shown = clock()
+        self._drawn = 0
+
+    def stage(self, text: str) -> None:
+        """Say that a new stage begins."""
+        self._erase()
+        self._paper.line(f"noepi: {harmless(text, longest=300)}", purple=True)
+        self._shown = self._clock()
+
+    def progress(self, rung: str, tried: int, score: float, spent: int) -> None:
+        """Say how far the rung has come."""
+        now = self._clock()
+        if now - self._shown < (_EVERY if self._paper.hasmarkup else _EVERY_PLAIN):
+            return
+        self._shown = now
+        text = (
+            f"  {rung}: {tried} candidates, score {score:.2f}, {spent} of {self._cap} tokens, {now - self._began:.0f} s"
+        )
+        if not self._paper.hasmarkup:
+            self._paper.line(text)
+            return
+        self._erase()
+        text = text[: self._paper.fullwidth - 1]
+        self._paper.write(text, flush=True)
+        self._drawn = len(text)
+
+    def finish(self) -> None:
+        """Take the progress line away."""
+        self._erase()
+
+    def _erase(self) -> None:
+        if self._drawn:
+            self._paper.write("\r" + " " * self._drawn + "\r", flush=True)
+            self._drawn = 0
+
+
+def render(summary: Summary, paper: Paper, *, commands: str) -> None:
+    """Write the section: what was mended, the diff, why it stopped, the cost, the record, what to type next.
+
+    ``commands`` is how the record is reached from here, e.g. ``noepi``.
+    """
+    result = summary.result
+    paper.line("")
+    paper.sep("=", "noepi", bold=True)
+    _verdict(result, paper)
+    _tests(result, paper)
+    _diff(result, paper)
+    _cost(summary, paper)
+    _next(summary, paper, commands)
+
+
+def _verdict(result: RunResult, paper: Paper) -> None:
+    good = result.solved
+    paper.line(f"{result.stop_reason}: {result.stop_reason.sentence}", bold=True, green=good, yellow=not good)
+    if result.why and not good:
+        paper.line(f"  {harmless(result.why)}")
+
+
+def _tests(result: RunResult, paper: Paper) -> None:
+    mended = set(result.fixed)
+    for test in result.baseline.targets:
+        if test in mended:
+            paper.line(f"  mended       {harmless(test)}", green=True)
+        else:
+            paper.line(f"  still fails  {harmless(test)}", red=True)
+    for finding in result.findings:
+        paper.line(f"  {finding.kind:<12} {harmless(finding.test)}: {harmless(finding.hint)}", yellow=True)
+
+
+def _diff(result: RunResult, paper: Paper) -> None:
+    if not result.patch.changes:
+        return
+    paper.line("")
+    lines = result.patch.diff().decode("utf-8", "replace").splitlines()
+    for line in lines[:120]:
+        body = not line.startswith(("+++", "---"))
+        markup = {"green": body and line.startswith("+"), "red": body and line.startswith("-")}
+        paper.line(harmless(line), **markup)
+    if len(lines) > 120:
+        paper.line(f"… {len(lines) - 120} lines more in best.patch")
+
+
+def _cost(summary: Summary, paper: Paper) -> None:
+    result, ledger = summary.result, summary.ledger
+    candidates = sum(attempt.candidates for attempt in result.attempts)
+    money = "unknown cost" if ledger.spent_usd is None else f"${ledger.spent_usd:.4f}"
+    checks = ", ".join(f"{name} {value}" for name, value in result.checks.items())
+    paper.line("")
+    if checks:
+        paper.line(f"proof:  {checks}; {len(result.baseline.guards)} other tests kept")
+    paper.line(
+        f"cost:   {ledger.spent} of {ledger.cap} tokens, {money}; {candidates} candidates, {result.seconds:.1f} s"
+    )
+    for skipped in result.skipped:
+        paper.line(f"skipped {skipped.rung}: {skipped.why}")
+    for warning in result.warnings:
+        paper.line(f"warning: {harmless(warning)}", yellow=True)
+    if result.baseline.unchecked:
+        paper.line(f"unchecked: {len(result.baseline.unchecked)} tests that passed outside the sandbox and not in it")
+
+
+def _next(summary: Summary, paper: Paper, commands: str) -> None:
+    result = summary.result
+    paper.line(f"record: {summary.directory}")
+    for line in next_steps(result, commands):
+        paper.line(f"next:   {line}", bold=True)
+
+
+def next_steps(result: RunResult, commands: str) -> tuple[str, ...]:
+    """Return what a person would type or do now."""
+    if result.applied:
+        return (f"look at the change (git diff), run pytest; {commands} undo takes it back",)
+    if result.patch.changes and result.verified:
+        return (f"{commands} apply",)
+    return _HINTS.get(result.stop_reason, ())
+
+
+_HINTS: dict[StopReason, tuple[str, ...]] = {
+    StopReason.BUDGET: ("raise --noepi-budget, or select fewer failing tests",),
+    StopReason.TIME_LIMIT: ("raise --noepi-time-limit, or select fewer failing tests",),
+    StopReason.FLAKY: ("run these tests several times; mend their dependence on time, order or chance",),
+    StopReason.ENVIRONMENT: ("provide what is missing; noepi_env lets names of the environment through",),
+    StopReason.TEST_SUSPECT: ("decide which of the tests is right",),
+    StopReason.EXHAUSTED: (
+        "set ANTHROPIC_API_KEY for the model rungs, or mend it by hand; report.md has the suspects",
+    ),
+    StopReason.PLATEAU: ("look at report.md for what was tried",),
+    StopReason.DRY_RUN: ("run again with --noepi-fix",),
+    StopReason.SANDBOX_LOST: ("noepi check tells what works on this machine",),
+    StopReason.PROVIDER_ERROR: ("check the key and the server, then run again",),
+}
+
+
+_CODES = {"red": 31, "green": 32, "yellow": 33, "purple": 35, "bold": 1}
+
+
+class PlainPaper:
+    """A paper over a stream, for the command line; colours where it is a terminal."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream if stream is not None else sys.stdout
+        self.hasmarkup = self._stream.isatty()
+
+    @property
+    def fullwidth(self) -> int:
+        """Return the terminal's width."""
+        return shutil.get_terminal_size((80, 24)).columns
+
+    def write(self, msg: str, *, flush: bool = False, **markup: bool) -> None:
+        """Write text; what the stream's encoding cannot say is replaced."""
+        codes = [str(_CODES[name]) for name, on in markup.items() if on and name in _CODES]
+        text = f"\x1b[{';'.join(codes)}m{msg}\x1b[0m" if codes and self.hasmarkup else msg
+        encoding = self._stream.encoding or "utf-8"
+        self._stream.write(text.encode(encoding, "replace").decode(encoding))
+        if flush:
+            self._stream.flush()
+
+    def line(self, s: str = "", **markup: bool) -> None:
+        """Write one line."""
+        self.write(s, **markup)
+        self.write("\n", flush=True)
+
+    def sep(self, sepchar: str, title: str | None = None, fullwidth: int | None = None, **markup: bool) -> None:
+        """Write a title between two runs of ``sepchar``."""
+        width = fullwidth or self.fullwidth
+        self.line(f" {title} ".center(width - 1, sepchar) if title else sepchar * (width - 1), **markup)

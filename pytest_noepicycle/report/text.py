@@ -1,0 +1,24 @@
+"""Foreign text made harmless before it is shown: no control characters, no commands, no endless lines."""
+
+from __future__ import annotations
+
+import re
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
+
+
+def harmless(text: str, *, longest: int = 2000) -> str:
+    """Return the text with control and bidirectional characters shown as ``\\xNN``, cut at ``longest`` characters.
+
+    Lines that a CI service would take for commands of its own (``::error::``) lose that form.
+    """
+    shown = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
+    shown = re.sub(r"^(\s*)(::|##\[)", "\\1\u200b\\2", shown, flags=re.MULTILINE)
+    return shown if len(shown) <= longest else f"{shown[:longest]}… ({len(shown) - longest} characters more)"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Return a Markdown block whose fence is longer than any run of backticks inside."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"

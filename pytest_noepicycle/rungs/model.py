@@ -1,0 +1,107 @@
+"""The model rung: one request, one patch, and a name for whatever else came back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from pytest_noepicycle.domain.context import Context
+from pytest_noepicycle.domain.ladder import Rung
+from pytest_noepicycle.domain.patch import Patch, Proposal
+from pytest_noepicycle.ports import Answer, Question
+from pytest_noepicycle.rungs import edits, prompt
+
+_CUT_OFF = frozenset({"max_tokens", "model_context_window_exceeded"})
+
+
+class ModelOutcome(StrEnum):
+    """What a model's answer came to."""
+
+    PROPOSED = "proposed"
+    NO_TOOL_CALL = "no_tool_call"
+    CUT_OFF = "cut_off"
+    REFUSED_BY_MODEL = "refused_by_model"
+    EDITS_DO_NOT_MATCH = "edits_do_not_match"
+    REPEATS = "repeats"
+    TEST_IS_WRONG = "test_is_wrong"
+    EMPTY = "empty"
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """An answer, read: with a patch only where it is ``proposed``."""
+
+    outcome: ModelOutcome
+    note: str
+    patch: Patch | None = None
+
+
+class ModelRung:
+    """Asks a model for a patch. After each proposal ``last_outcome`` and ``last_note`` say what came of it."""
+
+    def __init__(self, ask: Callable[[Question], Answer], rung: Rung) -> None:
+        self._ask = ask
+        self._rung = rung
+        self._proposed: set[str] = set()
+        self.last_outcome: ModelOutcome | None = None
+        self.last_note = ""
+
+    def propose(self, context: Context) -> Iterator[Proposal]:
+        """Ask once, and once more only where the edits do not match; yield one proposal or none."""
+        self.last_outcome, self.last_note = None, ""
+        reading = self._attempt(context)
+        self.last_outcome, self.last_note = reading.outcome, reading.note[:600]
+        if reading.patch is not None:
+            self._proposed.add(reading.patch.digest)
+            yield Proposal(reading.patch, self.last_note, {"outcome": reading.outcome, "model": self._rung.model})
+
+    def _attempt(self, context: Context) -> _Reading:
+        """Show the model, after a mismatch, what the file really says, and take a second answer; there is no third."""
+        question = prompt.build(context, self._rung)
+        try:
+            return self._read(self._ask(question), context)
+        except edits.Mismatch as mismatch:
+            question = prompt.repair(question, str(mismatch))
+        try:
+            return self._read(self._ask(question), context)
+        except edits.Mismatch as mismatch:
+            return _Reading(ModelOutcome.EDITS_DO_NOT_MATCH, str(mismatch).partition("\n")[0])
+
+    def _read(self, answer: Answer, context: Context) -> _Reading:
+        """Read an answer against the tree.
+
+        :raises Mismatch: where its edits cannot be made.
+        """
+        if answer.data is None:
+            return _Reading(*_without_data(answer, self._rung))
+        if answer.data.get("test_is_wrong") is True:
+            return _Reading(ModelOutcome.TEST_IS_WRONG, _text(answer, "why_test_is_wrong") or "no reason was given")
+        wanted, diagnosis = edits.read_edits(answer.data), _text(answer, "diagnosis")
+        patch = edits.apply(wanted, context)
+        if patch == context.best:
+            return _Reading(ModelOutcome.EMPTY, f"the answer changes nothing: {diagnosis}")
+        if patch.digest in self._proposed | {attempt.patch for attempt in context.attempts}:
+            return _Reading(ModelOutcome.REPEATS, "the very patch was tried before")
+        return _Reading(ModelOutcome.PROPOSED, diagnosis, patch)
+
+
+def _without_data(answer: Answer, rung: Rung) -> tuple[ModelOutcome, str]:
+    if answer.end in _CUT_OFF:
+        room = f"max_output is {rung.max_output}" if answer.end == "max_tokens" else "its context window is full"
+        return ModelOutcome.CUT_OFF, f"{rung.model} ran out of room before its answer was complete ({room})"
+    if answer.end == "refusal":
+        return ModelOutcome.REFUSED_BY_MODEL, f"{rung.model} declined: {_why_refused(answer.raw) or answer.text}"
+    said = " ".join(answer.text.split())[:200]
+    return ModelOutcome.NO_TOOL_CALL, f"{rung.model} proposed no edits (it ended with {answer.end!r}): {said}"
+
+
+def _why_refused(raw: Mapping[str, Any]) -> str:
+    details = raw.get("stop_details")
+    return str(details.get("explanation") or details.get("category") or "") if isinstance(details, Mapping) else ""
+
+
+def _text(answer: Answer, key: str) -> str:
+    value = (answer.data or {}).get(key, "")
+    return " ".join(value.split()) if isinstance(value, str) else ""

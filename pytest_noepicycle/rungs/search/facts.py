@@ -1,0 +1,148 @@
+"""What a parsed file knows of itself: parents, functions, names in scope, attributes, texts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from pytest_noepicycle.rungs.search.hints import Hints
+from pytest_noepicycle.rungs.search.source import Source
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """One parsed file at ``path``, with the hints of the failures; every fact is worked out once, when asked for."""
+
+    path: str
+    source: Source
+    tree: ast.Module
+    hints: Hints = field(default_factory=Hints)
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """Return the parent of every node."""
+        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield what stands around a node, the nearest first."""
+        while node in self.parents:
+            node = self.parents[node]
+            yield node
+
+    def function(self, node: ast.AST) -> Function | None:
+        """Return the function around a node (a function is around its own signature too)."""
+        return next((a for a in (node, *self.ancestors(node)) if isinstance(a, Function)), None)
+
+    def parameters(self, function: Function | ast.Lambda | None) -> list[str]:
+        """Return the names of a function's parameters, in order."""
+        if function is None:
+            return []
+        a = function.args
+        every = [*a.posonlyargs, *a.args, *([a.vararg] if a.vararg else []), *a.kwonlyargs]
+        return [arg.arg for arg in (*every, *([a.kwarg] if a.kwarg else []))]
+
+    def local_names(self, node: ast.AST) -> list[str]:
+        """Return parameters and variables that a node can see in the functions around it, each once."""
+        names: list[str] = []
+        for around in self.ancestors(node):
+            if isinstance(around, Function | ast.Lambda):
+                names += self.parameters(around)
+                names += [n for n in self._assigned(around, node) if n not in names]
+            elif isinstance(around, COMPREHENSIONS):
+                names += [n.id for g in around.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)]
+        return list(dict.fromkeys(names))
+
+    def _assigned(self, function: ast.AST, node: ast.AST) -> list[str]:
+        line = getattr(node, "lineno", 0)
+        looped = any(isinstance(a, ast.For | ast.While | ast.AsyncFor) for a in self.ancestors(node))
+        return [n.id for n in self._stored.get(function, ()) if n.lineno < line or looped]
+
+    @cached_property
+    def _names(self) -> dict[ast.AST, list[ast.Name]]:
+        """List, for each function, the names in it."""
+        found: dict[ast.AST, list[ast.Name]] = {}
+        for node in self.parents:
+            if isinstance(node, ast.Name):
+                for around in self.ancestors(node):
+                    if isinstance(around, Function | ast.Lambda):
+                        found.setdefault(around, []).append(node)
+        return found
+
+    @cached_property
+    def _stored(self) -> dict[ast.AST, list[ast.Name]]:
+        """List, for each function, the variables that it sets, without those of comprehensions."""
+        return {
+            function: [
+                n
+                for n in names
+                if isinstance(n.ctx, ast.Store) and not any(isinstance(a, COMPREHENSIONS) for a in self.ancestors(n))
+            ]
+            for function, names in self._names.items()
+        }
+
+    def names_read(self, function: ast.AST) -> frozenset[str]:
+        """Return the names that a function reads."""
+        return frozenset(n.id for n in self._names.get(function, ()) if isinstance(n.ctx, ast.Load))
+
+    @cached_property
+    def module_callables(self) -> tuple[str, ...]:
+        """Return functions and classes that the file defines or imports at its top."""
+        names: list[str] = []
+        for node in self.tree.body:
+            if isinstance(node, Function | ast.ClassDef):
+                names.append(node.name)
+            elif isinstance(node, ast.ImportFrom):
+                names += [alias.asname or alias.name for alias in node.names]
+        return tuple(dict.fromkeys(names))
+
+    @cached_property
+    def module_values(self) -> tuple[str, ...]:
+        """Return variables that the file sets at its top."""
+        inner = (*COMPREHENSIONS, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+        stored = [n for n in self.parents if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        outer = [n for n in stored if not any(isinstance(a, inner) for a in self.ancestors(n))]
+        return tuple(dict.fromkeys(n.id for n in outer))
+
+    @cached_property
+    def attribute_names(self) -> tuple[str, ...]:
+        """Return the attributes and methods that the file uses or defines, in order."""
+        found = [n.attr for n in ast.walk(self.tree) if isinstance(n, ast.Attribute)]
+        inside = [
+            m.name
+            for c in ast.walk(self.tree)
+            if isinstance(c, ast.ClassDef)
+            for m in c.body
+            if isinstance(m, Function)
+        ]
+        return tuple(dict.fromkeys(inside + found))
+
+    @cached_property
+    def attributes_on(self) -> dict[str, tuple[str, ...]]:
+        """Return the attributes that the file uses, by the name on which it uses them."""
+        found: dict[str, list[str]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                found.setdefault(node.value.id, []).append(node.attr)
+        return {owner: tuple(dict.fromkeys(names)) for owner, names in found.items()}
+
+    @cached_property
+    def texts(self) -> dict[str, int]:
+        """Return the short words that the file holds as literals, with the line of their first use."""
+        literals = [n for n in self.parents if isinstance(n, ast.Constant)]
+        found: dict[str, int] = {}
+        for node in literals:
+            short = isinstance(node.value, str) and 1 < len(node.value) < 30
+            if short and not isinstance(self.parents[node], ast.Expr | ast.JoinedStr):
+                found.setdefault(str(node.value), node.lineno)
+        return found
+
+    @cached_property
+    def functions(self) -> dict[str, Function]:
+        """Return the functions and methods of the file by name, the first of each."""
+        nodes = [n for n in ast.walk(self.tree) if isinstance(n, Function)]
+        return {n.name: n for n in reversed(nodes)}

@@ -1,0 +1,121 @@
+"""The baseline: which tests pass before anything is changed, frozen, with what each of them reached."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pytest_noepicycle.domain.context import Coverage
+from pytest_noepicycle.domain.failure import Failure
+from pytest_noepicycle.domain.patch import Patch
+from pytest_noepicycle.domain.run import Finding
+from pytest_noepicycle.domain.score import Baseline
+from pytest_noepicycle.domain.trial import Outcome, Status, Trial
+from pytest_noepicycle.stages.running import Clocks, Run, run_all
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What the whole suite did before the next change."""
+
+    outcomes: Mapping[str, Outcome]
+    coverage: Coverage = field(default_factory=dict)
+    seconds: float = 0.0
+    collected: tuple[str, ...] = ()
+    why: str = ""
+
+    @property
+    def durations(self) -> dict[str, float]:
+        """Return how long each test took, in seconds."""
+        return {test: outcome.duration for test, outcome in self.outcomes.items()}
+
+
+def measure(
+    run: Run, *, seconds: float, clocks: Clocks, ids: tuple[str, ...] | None = None, patch: Patch | None = None
+) -> Ground:
+    """Run the whole configured suite (or ``ids``) with coverage, for ``seconds`` at most."""
+    limits = clocks.limits(clocks.durations, seconds)
+    report = run_all(run, Trial(patch or Patch(), ids, limits, coverage=True))
+    return Ground(report.outcomes, report.coverage, report.seconds, report.collected, report.why)
+
+
+def freeze(real: Iterable[Failure], ground: Ground, passed_outside: Iterable[str]) -> Baseline:
+    """Freeze the two lists; what passed outside the sandbox and not inside is unchecked."""
+    targets = tuple(dict.fromkeys(failure.test for failure in real))
+    own = set(targets)
+    guards = tuple(test for test, outcome in ground.outcomes.items() if outcome.passed and test not in own)
+    kept = set(guards) | own
+    return Baseline(targets, guards, tuple(test for test in passed_outside if test not in kept))
+
+
+def contradictions(tests: Iterable[str], read: Callable[[str], bytes | None]) -> tuple[Finding, ...]:
+    """Find tests that demand different results of one and the same call: no code can satisfy both.
+
+    Only plain calls count: literal arguments, compared by ``==`` with a literal, at the top of a test's body.
+    """
+    demands: dict[str, dict[str, list[str]]] = {}
+    for test in tests:
+        for call, expected in _demands(test, read):
+            demands.setdefault(call, {}).setdefault(expected, []).append(test)
+    findings: dict[str, Finding] = {}
+    for call, answers in demands.items():
+        if len(answers) > 1:
+            what = " and ".join(sorted(answers))
+            for test in (t for tests in answers.values() for t in tests):
+                findings.setdefault(test, Finding(test, "contradiction", f"{call.split('|')[1]} is to be {what}"))
+    return tuple(findings.values())
+
+
+def _demands(test: str, read: Callable[[str], bytes | None]) -> Iterable[tuple[str, str]]:
+    path, *names = test.split("::")
+    source = read(path)
+    if source is None or len(names) != 1 or "[" in names[0]:
+        return
+    try:
+        module = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return
+    imports = _imported(module)
+    for function in module.body:
+        if isinstance(function, ast.FunctionDef) and function.name == names[0] and not function.args.args:
+            for statement in function.body:
+                if not isinstance(statement, ast.Assert):
+                    break  # after anything else the same call may rightly give another result
+                yield from _demand(statement, imports)
+
+
+def _demand(statement: ast.Assert, imports: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+    compare = statement.test
+    if not isinstance(compare, ast.Compare) or len(compare.ops) != 1 or not isinstance(compare.ops[0], ast.Eq):
+        return
+    call, expected = compare.left, compare.comparators[0]
+    if isinstance(expected, ast.Call):
+        call, expected = expected, call
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in imports:
+        arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+        if all(_is_literal(node) for node in [*arguments, expected]):
+            yield f"{imports[call.func.id]}|{ast.unparse(call)}", ast.unparse(expected)
+
+
+def _imported(module: ast.Module) -> dict[str, str]:
+    names = {}
+    for node in module.body:
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    return names
+
+
+def _is_literal(node: ast.AST) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError):
+        return False
+    return True
+
+
+def missing(ground: Ground) -> tuple[str, ...]:
+    """Return the tests that were collected and did not come to run in the time."""
+    reached = {test for test, outcome in ground.outcomes.items() if outcome.status is not Status.MISSING}
+    return tuple(test for test in ground.collected if test not in reached)

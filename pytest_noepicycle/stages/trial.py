@@ -1,0 +1,187 @@
+"""The trial of proposals: many at once, judged in their order, gains joined into one patch."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, replace
+
+from pytest_noepicycle.domain.context import Context, Coverage
+from pytest_noepicycle.domain.failure import Failure
+from pytest_noepicycle.domain.patch import Patch, Proposal, merge
+from pytest_noepicycle.domain.score import Baseline, Score, score
+from pytest_noepicycle.domain.trial import Outcome, Report, Trial
+from pytest_noepicycle.stages.running import Clocks, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """What a trial needs: a way to run, how many at once, the frozen lists, the clocks, and when to end."""
+
+    run: Run
+    executor: Executor
+    width: int
+    baseline: Baseline
+    clocks: Clocks
+    out_of_time: Callable[[], bool]
+    seconds: float = 120.0
+    thorough: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The best so far: ``fixed`` targets pass with ``patch`` and no guard that it can reach is lost."""
+
+    patch: Patch
+    fixed: frozenset[str] = frozenset()
+
+    def value(self, baseline: Baseline) -> float:
+        """Return its score."""
+        return len(self.fixed) / len(baseline.targets) if baseline.targets else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One proposal and what it did when tried by itself on top of where its rung started."""
+
+    proposal: Proposal
+    score: Score
+    outcomes: dict[str, Outcome]
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """Return why tests still fail with it."""
+        return tuple(o.failure for o in self.outcomes.values() if o.failure is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Screening:
+    """What a stream of proposals came to: the standing after it, how many were tried, the last one judged."""
+
+    standing: Standing
+    tried: int
+    gains: tuple[Judged, ...] = ()
+    last: Judged | None = None
+    halted: bool = False
+    interrupted: bool = False
+
+
+def screen(
+    proposals: Iterable[Proposal],
+    context: Context,
+    standing: Standing,
+    lab: Lab,
+    tell: Callable[[Judged, Standing], None],
+) -> Screening:
+    """Try the proposals until every target passes, they run out, or the time does.
+
+    Each is tried by itself on top of ``context.best``, so that the outcome does not depend on how many run at
+    once; one that gains is then joined with the gains before it and tried again with them. Ctrl-C keeps the gains.
+    """
+    state = Screening(standing, 0)
+    try:
+        for judged in _in_order(proposals, context, lab):
+            state = replace(state, tried=state.tried + 1, last=judged)
+            if judged.score.fixed - state.standing.fixed and not judged.score.lost:
+                better = _join(judged, state.standing, context, lab)
+                if better is not None:
+                    state = replace(state, standing=better, gains=(*state.gains, judged))
+            tell(judged, state.standing)
+            if len(state.standing.fixed) == len(lab.baseline.targets):
+                return state
+            if lab.out_of_time():
+                return replace(state, halted=True)
+    except KeyboardInterrupt:
+        return replace(state, interrupted=True)
+    return state
+
+
+def _in_order(proposals: Iterable[Proposal], context: Context, lab: Lab) -> Iterator[Judged]:
+    """Try a few ahead, hand out their judgements in the order of the proposals."""
+    waiting: deque[Future[Judged]] = deque()
+    source = iter(proposals)
+    try:
+        for proposal in source:
+            waiting.append(lab.executor.submit(try_alone, proposal, context, lab))
+            if len(waiting) >= lab.width:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def try_alone(proposal: Proposal, context: Context, lab: Lab) -> Judged:
+    """Run the targets that the change can reach; only if one of them passes now, what it could break.
+
+    A thorough lab runs that in any case: where attempts are few, each is to be known in full.
+    """
+    reached = reachable(context.remaining, proposal.patch, context)
+    report = _run(proposal.patch, reached, lab)
+    judged = score(lab.baseline, report, guards_run=frozenset())
+    if not judged.fixed and not lab.thorough:
+        return Judged(proposal, judged, dict(report.outcomes))
+    mended = tuple(test for test in lab.baseline.targets if test not in context.remaining)
+    return _with_guards(proposal, report, reachable((*mended, *lab.baseline.guards), proposal.patch, context), lab)
+
+
+def _with_guards(proposal: Proposal, report: Report, guards: tuple[str, ...], lab: Lab) -> Judged:
+    if not guards:
+        return Judged(proposal, score(lab.baseline, report, guards_run=frozenset()), dict(report.outcomes))
+    kept = _run(proposal.patch, guards, lab)
+    both = replace(kept, outcomes={**report.outcomes, **kept.outcomes})
+    return Judged(proposal, score(lab.baseline, both, guards_run=frozenset(guards)), dict(both.outcomes))
+
+
+def _join(judged: Judged, standing: Standing, context: Context, lab: Lab) -> Standing | None:
+    """Return the standing with this gain added, or None where the two do not go together."""
+    if standing.patch == context.best:
+        return Standing(judged.proposal.patch, standing.fixed | judged.score.fixed)
+    patch = merge(context.best, standing.patch, judged.proposal.patch)
+    if patch is None:
+        return None
+    wanted = tuple(t for t in lab.baseline.targets if t in standing.fixed | judged.score.fixed)
+    guards = reachable(lab.baseline.guards, patch, context)
+    together = score(lab.baseline, _run(patch, (*wanted, *guards), lab), guards_run=frozenset(guards))
+    if together.lost or together.fixed < frozenset(wanted):
+        return None
+    return Standing(patch, together.fixed)
+
+
+def _run(patch: Patch, ids: tuple[str, ...], lab: Lab) -> Report:
+    return lab.run(Trial(patch, ids, lab.clocks.limits(ids, lab.seconds)))
+
+
+def reachable(tests: Iterable[str], patch: Patch, context: Context) -> tuple[str, ...]:
+    """Return the tests whose outcome the patch can change: those that ran a line it touches.
+
+    A line that runs at import is reached by every test, and so is one in a file of which nothing is known.
+    """
+    lines = _touched(patch, context)
+    at_import, measured = context.coverage.get("", {}), _measured(context.coverage)
+    if any(path not in measured or at_import.get(path, frozenset()) & rows for path, rows in lines):
+        return tuple(tests)
+    return tuple(test for test in tests if _reaches(context.coverage.get(test), lines))
+
+
+def _reaches(seen: Mapping[str, frozenset[int]] | None, lines: list[tuple[str, frozenset[int]]]) -> bool:
+    if seen is None:
+        return True  # nothing was measured for it
+    return any(seen.get(path, frozenset()) & rows for path, rows in lines)
+
+
+def _measured(coverage: Coverage) -> frozenset[str]:
+    return frozenset(path for files in coverage.values() for path in files)
+
+
+def _touched(patch: Patch, context: Context) -> list[tuple[str, frozenset[int]]]:
+    """Return the touched lines by path, in the line numbers of the tree that was measured (``context.best``)."""
+    touched = []
+    for change in patch.changes:
+        start = context.best.read(change.path, lambda path: context.read_baseline(path))
+        if start != change.after:
+            step = replace(change, before=start)
+            touched.append((change.path, step.touched_lines()))
+    return touched

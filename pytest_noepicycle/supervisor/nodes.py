@@ -1,0 +1,210 @@
+"""The steps of the loop. Each takes the state and returns the next; what it measured is in the journal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pytest_noepicycle.codec import encode
+from pytest_noepicycle.domain.decision import Action, Decision, Signal, Situation
+from pytest_noepicycle.domain.decision import decide as decided
+from pytest_noepicycle.domain.patch import Patch
+from pytest_noepicycle.domain.run import StopReason
+from pytest_noepicycle.stages import baseline as ground
+from pytest_noepicycle.stages.triage import triage, unexplained
+from pytest_noepicycle.stages.verify import Verdict
+from pytest_noepicycle.stages.verify import verify as proved
+from pytest_noepicycle.supervisor.attempts import account, try_rung
+from pytest_noepicycle.supervisor.state import State
+from pytest_noepicycle.supervisor.survey import by_file, context, measure, own_modules
+from pytest_noepicycle.supervisor.work import Work
+
+_PROOF_MARGIN = 10.0  # seconds for boxes to open and close during the proof
+_PROOF_MOST = 0.4  # share of the time limit that may be reserved for it
+
+
+def baseline(state: State, work: Work) -> State:
+    """Sort the failures, freeze what is to be mended and what is to be kept."""
+    work.watcher.stage("triage: running what failed again")
+    sorted_out = triage(
+        work.session.failed,
+        work.run,
+        fresh=work.run_fresh,
+        reruns=work.settings.reruns,
+        seconds=work.remaining / 4,
+        known=work.territory.taken | own_modules(work),
+    )
+    work.watcher.stage("baseline: running the suite in the sandbox")
+    first = measure(work, Patch(), None)
+    work.memory.first = first
+    findings = (*sorted_out.findings, *unexplained(sorted_out.absent, first.outcomes))
+    frozen = ground.freeze(sorted_out.real, first, work.session.passed)
+    clashes = ground.contradictions((*frozen.targets, *frozen.guards), work.snapshot.read)
+    clashing = {finding.test for finding in clashes}
+    real = tuple(failure for failure in sorted_out.real if failure.test not in clashing)
+    frozen = ground.freeze(real, first, work.session.passed)
+    work.memory.territory = replace(work.territory, tests_in=by_file((*first.collected, *frozen.targets)))
+    work.memory.proof_seconds = min(work.settings.time_limit * _PROOF_MOST, 3 * first.seconds + _PROOF_MARGIN)
+    state = replace(state, baseline=frozen, failures=real, findings=(*findings, *clashes))
+    work.journal.write("baseline", **encode(frozen), findings=encode(state.findings), seconds=first.seconds)
+    return _nothing_to_mend(state) if not real else _looked_only(state, work)
+
+
+def _looked_only(state: State, work: Work) -> State:
+    if not work.settings.dry_run:
+        return state
+    known = context(state, work)
+    work.journal.write("suspects", suspects=encode(known.suspects[:20]))
+    return replace(state, stop=StopReason.DRY_RUN)
+
+
+def _nothing_to_mend(state: State) -> State:
+    kinds = {finding.kind for finding in state.findings}
+    if "contradiction" in kinds:
+        stop = StopReason.TEST_SUSPECT
+    elif kinds & {"flaky", "order-dependent"} and "environment" not in kinds:
+        stop = StopReason.FLAKY
+    else:
+        stop = StopReason.ENVIRONMENT
+    why = "; ".join(dict.fromkeys(f"{f.test}: {f.hint}" for f in state.findings))
+    return replace(state, stop=stop, why=why)
+
+
+def attempt(state: State, work: Work) -> State:
+    """Let the rung propose, try what the guard lets through, keep what gains."""
+    work.watcher.stage(f"{state.rung}: proposing")
+    tried = try_rung(state, work)
+    searching = work.ladder.rungs[state.rung].kind == "search"
+    made = account(tried, state, searching=searching)
+    screening = tried.screening
+    work.journal.write("attempt", **encode(made), halted=screening.halted, interrupted=screening.interrupted)
+    return replace(
+        state,
+        attempts=(*state.attempts, made),
+        since_switch=state.since_switch + 1,
+        best=screening.standing.patch,
+        fixed=tuple(t for t in state.baseline.targets if t in screening.standing.fixed),
+        gains=(*state.gains, *(judged.proposal.patch.digest for judged in screening.gains)),
+        stop=StopReason.INTERRUPTED if screening.interrupted else None,
+    )
+
+
+def decide(state: State, work: Work) -> State:
+    """Take the decision: pure, from the situation alone."""
+    situation = Situation(
+        ladder=work.ladder,
+        rung=state.rung,
+        attempts=state.attempts,
+        thresholds=work.settings.thresholds,
+        budget_left=_budget_left(work),
+        since_switch=state.since_switch,
+        left_behind=frozenset(state.left_behind),
+        low_used=frozenset(state.low_used),
+        blocked=work.blocked,
+        halt=_halt(state, work),
+    )
+    decision = decided(situation)
+    inputs = {k: v for k, v in encode(situation).items() if k not in ("ladder", "attempts")}
+    work.journal.write("decision", **encode(decision), situation=inputs)
+    work.told(situation, decision)
+    return replace(state, decision=decision)
+
+
+def _budget_left(work: Work) -> float:
+    """A server that took more than was set aside for it leaves nothing to trust the rest to."""
+    ledger = work.purse.ledger
+    return 0.0 if ledger.overrun else ledger.left_share
+
+
+def _halt(state: State, work: Work) -> Signal | None:
+    if state.stop is StopReason.INTERRUPTED:
+        return Signal.INTERRUPTED
+    return Signal.OUT_OF_TIME if work.remaining <= work.memory.proof_seconds else None
+
+
+def climb(state: State, work: Work) -> State:
+    """Enter the rung that the decision names, with a clean mind."""
+    decision = _decision(state)
+    low = decision.signal is Signal.BUDGET_LOW
+    work.watcher.stage(f"{state.rung} → {decision.rung}: {decision.reason}")
+    return replace(
+        state,
+        rung=decision.rung or state.rung,
+        since_switch=0,
+        left_behind=state.left_behind if low else _added(state.left_behind, state.rung),
+        low_used=_added(state.low_used, state.rung) if low else state.low_used,
+    )
+
+
+def verify(state: State, work: Work) -> State:
+    """Prove the best in a fresh, cold run; a patch that fails it is never looked at again."""
+    verdict = _prove(state, work)
+    if verdict.holds and len(verdict.fixed) == len(state.baseline.targets):
+        return replace(
+            state, stop=StopReason.SOLVED, verified=True, checks=dict(verdict.checks), why=_because(state), broken=()
+        )
+    work.gate.seen.update((state.best.digest, *state.gains))
+    amended = replace(state.attempts[-1], score=0.0, delta=0.0, effect=f"refuted:{state.best.digest}", note=verdict.why)
+    return replace(
+        state,
+        attempts=(*state.attempts[:-1], amended),
+        best=Patch(),
+        fixed=(),
+        gains=(),
+        refuted=(*state.refuted, state.best.digest),
+        checks=dict(verdict.checks),
+    )
+
+
+def close(state: State, work: Work) -> State:
+    """End the run; a gain short of everything is proved too, or dropped."""
+    decision = _decision(state)
+    state = replace(state, stop=_final(state, work, decision), why=decision.reason)
+    if state.best == Patch():
+        return state
+    verdict = _prove(state, work)
+    if verdict.holds:
+        return replace(state, verified=True, fixed=verdict.fixed, checks=dict(verdict.checks))
+    return replace(
+        state,
+        best=Patch(),
+        fixed=(),
+        checks=dict(verdict.checks),
+        why=f"{decision.reason}; the gain so far: {verdict.why}",
+    )
+
+
+def _final(state: State, work: Work, decision: Decision) -> StopReason:
+    """Say refused where nothing was ever let through to the sandbox."""
+    tried = sum(attempt.candidates for attempt in state.attempts)
+    if not tried and any(a.refused for a in state.attempts) and decision.action is Action.STOP:
+        return StopReason.REFUSED
+    return decision.stop or StopReason.EXHAUSTED
+
+
+def interrupted(state: State, work: Work) -> State:
+    """End after Ctrl-C outside a trial: nothing unproven is kept as proven."""
+    work.journal.write("interrupted")
+    return replace(state, stop=StopReason.INTERRUPTED, why="interrupted from the keyboard")
+
+
+def _prove(state: State, work: Work) -> Verdict:
+    work.watcher.stage("verify: a cold run of everything on a pristine tree plus the patch")
+    clocks = work.memory.clocks(work.settings, floor=5.0)
+    seconds = max(20.0, work.remaining, work.memory.proof_seconds)
+    verdict = proved(state.best, state.baseline, work.run_fresh, clocks, seconds=seconds)
+    work.journal.write("verdict", patch=state.best.digest, holds=verdict.holds, **encode(verdict))
+    return verdict
+
+
+def _because(state: State) -> str:
+    return next((a.note for a in reversed(state.attempts) if a.delta > 0), "")
+
+
+def _decision(state: State) -> Decision:
+    if state.decision is None:
+        raise ValueError("no decision was taken before this step")
+    return state.decision
+
+
+def _added(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return names if name in names else (*names, name)

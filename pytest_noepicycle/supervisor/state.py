@@ -1,0 +1,65 @@
+"""The state of a run between two steps: one frozen value, kept by the graph as JSON primitives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pytest_noepicycle.domain.decision import Decision
+from pytest_noepicycle.domain.failure import Failure
+from pytest_noepicycle.domain.patch import Patch
+from pytest_noepicycle.domain.run import Attempt, Finding, RunResult, Skipped, StopReason
+from pytest_noepicycle.domain.score import Baseline
+
+NOTHING = Baseline((), ())
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """All that the next step needs: ``failures`` are those that remain with ``best``.
+
+    ``gains`` are digests of the proposals that ``best`` was joined from; ``refuted`` are digests that a cold run
+    has turned down. ``stop`` ends the run.
+    """
+
+    rung: str
+    baseline: Baseline = NOTHING
+    failures: tuple[Failure, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    best: Patch = field(default_factory=Patch)
+    fixed: tuple[str, ...] = ()
+    gains: tuple[str, ...] = ()
+    refuted: tuple[str, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    since_switch: int = 0
+    left_behind: tuple[str, ...] = ()
+    low_used: tuple[str, ...] = ()
+    decision: Decision | None = None
+    stop: StopReason | None = None
+    why: str = ""
+    verified: bool = False
+    checks: dict[str, str] = field(default_factory=dict)
+    broken: tuple[str, ...] = ()
+
+    @property
+    def value(self) -> float:
+        """Return the score of the best so far."""
+        return len(self.fixed) / len(self.baseline.targets) if self.baseline.targets else 0.0
+
+    def result(self, run_id: str, skipped: tuple[Skipped, ...], seconds: float) -> RunResult:
+        """Return the finished run; what was not proven is not shown as gained."""
+        return RunResult(
+            run_id=run_id,
+            stop_reason=self.stop or StopReason.EXHAUSTED,
+            baseline=self.baseline,
+            score=self.value if self.verified else 0.0,
+            verified=self.verified,
+            fixed=self.fixed if self.verified else (),
+            broken=self.broken,
+            findings=self.findings,
+            patch=self.best if self.verified else Patch(),
+            attempts=self.attempts,
+            skipped=skipped,
+            checks=self.checks,
+            why=self.why,
+            seconds=seconds,
+        )

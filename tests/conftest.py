@@ -1,0 +1,40 @@
+"""Fixtures that every room's tests share."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import subprocess
+import venv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from story import Story
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Callable[[dict[str, str | bytes]], Story]:
+    """Return a function that makes a project of files."""
+    return lambda files: Story.of(tmp_path / "project", files)
+
+
+@pytest.fixture(scope="session")
+def bare_python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An interpreter whose environment holds pytest and what pytest needs, and nothing of ours.
+
+    Made from the files of this environment, so that no test waits for a package index.
+    """
+    folder = tmp_path_factory.mktemp("bare")
+    venv.create(folder / "env", with_pip=False, symlinks=os.name != "nt")
+    python = folder / "env" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    asked = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    site = Path(subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip())
+    for name in ("pytest", "pluggy", "iniconfig", "packaging", "pygments"):
+        for file in importlib.metadata.distribution(name).files or ():
+            source = Path(str(file.locate()))
+            target = site / file
+            if ".." not in file.parts and source.is_file() and source.suffix != ".pyc":
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.symlink_to(source) if os.name != "nt" else target.write_bytes(source.read_bytes())
+    return str(python)

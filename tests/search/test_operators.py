@@ -1,0 +1,255 @@
+"""Each operator as a table: a source, and what the operator makes of it."""
+
+import ast
+
+import pytest
+
+from pytest_noepicycle.rungs.search.hints import Hints
+from pytest_noepicycle.rungs.search.operators import OPERATORS
+from pytest_noepicycle.rungs.search.scope import Scope
+from pytest_noepicycle.rungs.search.source import Source
+from pytest_noepicycle.rungs.search.weights import LIKELIHOOD
+
+
+def edited(name, text, hints=None):
+    """Return every source that one operator makes of a text."""
+    source = Source.decode(text.encode())
+    scope = Scope("m.py", source, ast.parse(text), hints or Hints())
+    operator = OPERATORS[name]
+    found = []
+    for statement in scope.statements:
+        for node in scope.own_nodes(statement):
+            if isinstance(node, operator.kinds):
+                found += [source.replaced(e.start, e.end, e.text) for e in operator.find(node, scope)]
+    return found
+
+
+# Everything that the operator makes of the source, in its order.
+ALL = [
+    ("comparison-boundary", "a < b", ["a <= b"]),
+    ("comparison-boundary", "a >= b > c", ["a > b > c", "a >= b >= c"]),
+    ("comparison-boundary", "é < b", ["é <= b"]),
+    ("comparison-boundary", "a == b", []),
+    ("comparison", "a == b", ["a != b", "a <= b", "a >= b", "a is b", "a in b"]),
+    ("comparison", "(a)is  not(b)", ["(a) is (b)", "(a)!=(b)"]),
+    ("comparison", "a not in b", ["a in b", "a != b"]),
+    ("comparison", "(a)==(b)", ["(a)!=(b)", "(a)<=(b)", "(a)>=(b)", "(a) is (b)", "(a) in (b)"]),
+    ("swapped-operands", "x = a - b", ["x = b - a"]),
+    ("swapped-operands", "x = a + b < c", ["x = c < (a + b)", "x = b + a < c"]),
+    ("swapped-operands", "x = a == b", []),
+    ("off-by-one", "x[i]", ["x[i - 1]", "x[i + 1]"]),
+    ("off-by-one", "x[i + 1]", ["x[i]"]),
+    ("off-by-one", "range(n)", ["range(n - 1)", "range(n + 1)"]),
+    ("off-by-one", "x[a:]", ["x[a - 1:]", "x[a + 1:]"]),
+    ("range-start", "range(n)", ["range(1, n)", "range(1, n + 1)"]),
+    ("arithmetic-operator", "x + y", ["x - y", "x * y", "x | y"]),
+    ("arithmetic-operator", "(x)//(y)", ["(x)/(y)", "(x)%(y)", "(x)*(y)", "(x)>>(y)"]),
+    ("arithmetic-operator", "'%s' % x", []),
+    ("augmented-assignment", "x += y", ["x -= y", "x *= y", "x |= y", "x = y"]),
+    ("sign", "x = -y", ["x = y"]),
+    ("sign", "x = f(y)", ["x = -f(y)", "x = f(-y)"]),
+    ("grouping", "x = a + b / c", ["x = (a + b) / c"]),
+    ("grouping", "x = (a + b) / c", ["x = a + b / c"]),
+    ("boolean-operator", "a and b", ["a or b"]),
+    ("boolean-operator", "a or b or c", ["a and b or c", "a or b and c", "a and b and c"]),
+    ("superfluous-condition", "a and b", ["b", "a"]),
+    ("superfluous-not", "not a", ["a"]),
+    ("missing-not", "if a:\n    pass", ["if not a:\n    pass"]),
+    ("missing-not", "if a < b:\n    pass", []),
+    ("missing-not", "[x for x in y if x]", ["[x for x in y if not x]"]),
+    ("none-or-false", "if not a:\n    pass", ["if a is None:\n    pass"]),
+    ("none-or-false", "if a is not None:\n    pass", ["if a:\n    pass"]),
+    ("swapped-arms", "x = a if t else b", ["x = b if t else a"]),
+    ("default-for-none", "x = a or b", ["x = a if a is not None else b"]),
+    ("elif", "if a:\n    x\nif b:\n    y", ["if a:\n    x\nelif b:\n    y"]),
+    ("elif", "if a:\n    x\nelif b:\n    y", ["if a:\n    x\nif b:\n    y"]),
+    ("truth-value", "x = True", ["x = False"]),
+    ("swapped-fields", "f'{a} {b}'", ["f'{b} {a}'"]),
+    ("missing-self", "def f(self):\n    self.a = a", ["def f(self):\n    self.a = self.a"]),
+    ("superfluous-self", "def f(self, a):\n    return self.a", ["def f(self, a):\n    return a"]),
+    ("missing-call", "x = y.lower", ["x = y.lower()"]),
+    ("missing-call", "x = y.other", []),
+    ("superfluous-call", "x = f(a + b)", ["x = (a + b)"]),
+    ("superfluous-call", "x = a.f()", ["x = a", "x = a.f"]),
+    ("other-end", "x.pop()", ["x.pop(0)"]),
+    ("other-end", "x.pop(0)", ["x.pop()"]),
+    ("other-end", "sorted(x)", ["sorted(x, reverse=True)"]),
+    ("other-end", "x.sort(reverse=down)", ["x.sort(reverse=not down)"]),
+    ("missing-await", "async def f():\n    g()", ["async def f():\n    await g()"]),
+    ("missing-await", "def f():\n    g()", []),
+    ("yield-from", "def f():\n    yield g()", ["def f():\n    yield from g()"]),
+    ("superfluous-yield-from", "def f():\n    yield from g", ["def f():\n    yield g"]),
+    ("dropped-yield", "def f(x):\n    yield x\n    f(x)", ["def f(x):\n    yield x\n    yield from f(x)"]),
+    ("swapped-arguments", "f(a, b, c)", ["f(b, a, c)", "f(a, c, b)"]),
+    ("swapped-owner", "a.join(b)", ["b.join(a)"]),
+    ("swapped-owner", "a.seek(0)", []),
+    ("starred-argument", "zip(rows)", ["zip(*rows)"]),
+    ("starred-argument", "zip(*rows)", ["zip(rows)"]),
+    ("superfluous-argument", "f(a, b=c)", ["f(b=c)", "f(a)"]),
+    ("wrong-keyword", "def f(a, b):\n    pass\nf(a=1)", ["def f(a, b):\n    pass\nf(b=1)"]),
+    ("missing-argument", "def f(a, b):\n    return f(a)", ["def f(a, b):\n    return f(a, b)"] * 2),
+    (
+        "mutable-default",
+        "def f(a=[]):\n    return a",
+        ["def f(a=None):\n    if a is None:\n        a = []\n    return a"],
+    ),
+    ("missing-return", "def f():\n    g()", ["def f():\n    return g()"]),
+    ("missing-return", "g()", []),
+    ("missing-result", "def f():\n    x = 1\n", ["def f():\n    x = 1\n    return x\n"]),
+    ("missing-result", "def f():\n    x = 1", ["def f():\n    x = 1\n    return x"]),
+    ("wrong-jump", "for x in y:\n    break", ["for x in y:\n    continue", "for x in y:\n    pass"]),
+    ("superfluous-statement", "f()\ng()\n", ["g()\n", "f()\n"]),
+    ("superfluous-statement", "if a:\n    f()", ["pass", "if a:\n    pass"]),
+    ("out-of-order", "f()\ng()\n", ["g()\nf()\n"]),
+    ("too-deep", "for x in y:\n    f()\n    g()\n", ["for x in y:\n    f()\ng()\n"]),
+    ("not-deep-enough", "for x in y:\n    f()\ng()\n", ["for x in y:\n    f()\n    g()\n"]),
+    ("wrong-result", "def f():\n    return a, b", ["def f():\n    return b, a"]),
+    ("dropped-result", "x.strip()", ["x = x.strip()"]),
+    ("if-for-while", "if a:\n    f()", ["while a:\n    f()"]),
+    ("swapped-pair", "for k, v in x:\n    pass", ["for v, k in x:\n    pass"]),
+    ("wrong-target", "def f(a, b):\n    a = 1", ["def f(a, b):\n    b = 1"]),
+    ("swapped-names", "x = low - high", ["x = high - low"]),
+]
+
+# Some of what the operator makes of the source: it may offer more.
+SOME = [
+    ("missing-accumulation", "for x in y:\n    n = x", ["for x in y:\n    n += x"]),
+    ("number", "x = 3", ["x = 4", "x = 2", "x = 0", "x = 1", "x = -1", "x = 30"]),
+    ("number", "x = 0.5", ["x = 5", "x = 0.05", "x = 1"]),
+    ("initial-value", "x = None", ["x = 0", "x = []", 'x = ""']),
+    ("string", "x = 'a-b'", ["x = 'a_b'", "x = 'A-B'", "x = 'a-b '"]),
+    ("string", "x = ','", ["x = ';'", "x = ' '", "x = ''"]),
+    ("pattern", r"x = r'\d+'", [r"x = r'\d*'", r"x = r'\w+'", r"x = r'\d+$'"]),
+    ("wrong-variable", "def f(first, second):\n    return first", ["def f(first, second):\n    return second"]),
+    ("wrong-variable", "def f(self, other):\n    self.go()", ["def f(self, other):\n    other.go()"]),
+    ("other-text", "f('in')\ng('out')", ["f('out')\ng('out')", "f('in')\ng('in')"]),
+    ("wrong-function", "x = min(y)", ["x = max(y)", "x = sum(y)"]),
+    ("wrong-attribute", "x.append(y)", ["x.extend(y)", "x.add(y)"]),
+    ("wrong-attribute", "x.strip()", ["x.lstrip()", "x.rstrip()"]),
+    ("key-may-be-missing", "x = d[k]", ["x = d.get(k)", "x = d.get(k, 0)", "x = d.get(k, [])"]),
+    ("wrong-default", "x = d.get(k, 1)", ["x = d[k]", "x = d.get(k, 0)"]),
+    ("first-count", "d[k] += 1", ["d[k] = d.get(k, 0) + 1"]),
+    ("slice", "x[a:b]", ["x[:b]", "x[a:]", "x"]),
+    ("slice", "x[:]", ["x[1:]", "x[:-1]", "x[::-1]"]),
+    ("slice", "x[0]", ["x[-1]", "x[1]"]),
+    ("missing-copy", "x = y", ["x = list(y)", "x = dict(y)", "x = y.copy()"]),
+    ("missing-conversion", "x = f(y)", ["x = str(f(y))", "x = f(int(y))", "x = f(sorted(y))"]),
+    ("missing-method", "x = y\nz.strip()", ["x = y.strip()\nz.strip()"]),
+    ("off-by-one", "x = a[:len(b)]", ["x = a[:len(b) - 1]"]),
+    ("missing-argument", "x = enumerate(y)", ["x = enumerate(y, 1)"]),
+]
+
+# What the operator makes of it when the failure says something.
+HINTED = [
+    ("undefined-name", "x = totl", Hints(missing={"totl"}, meant={"totl": "total"}), []),
+    (
+        "undefined-name",
+        "total = 1\nx = totl",
+        Hints(missing={"totl"}, meant={"totl": "total"}),
+        ["total = 1\nx = total"],
+    ),
+    ("missing-import", '"""Doc."""\nx = math.pi', Hints(missing={"math"}), ['"""Doc."""\nimport math\nx = math.pi']),
+    (
+        "missing-import",
+        "from __future__ import annotations\nimport os\nx = Path()",
+        Hints(missing={"Path"}),
+        ["from __future__ import annotations\nfrom pathlib import Path\nimport os\nx = Path()"],
+    ),
+    (
+        "imported-name",
+        "from a import sqare",
+        Hints(missing={"sqare"}, meant={"sqare": "square"}),
+        ["from a import square as sqare"],
+    ),
+    ("defined-name", "def squares(x):\n    pass", Hints(missing={"square"}), ["def square(x):\n    pass"]),
+    ("wrong-attribute", "x.lenght", Hints(missing={"lenght"}, meant={"lenght": "length"}), ["x.length"]),
+    ("empty-default", "x = max(y)", Hints(empty=True), ["x = max(y, default=0)", "x = max(y, default=None)"]),
+    ("empty-default", "x = max(a for a in y)", Hints(empty=True), ["x = max((a for a in y), default=0)"]),
+    ("default-value", "def f(a):\n    pass", Hints(missing={"a"}), ["def f(a=None):\n    pass"]),
+    ("expected-value", "x = 'red'", Hints(pairs=(("red", "blue"),)), ["x = 'blue'"]),
+    ("number", "x = 30", Hints(pairs=((100, 95),)), ["x = 25"]),
+    ("string", "x = 'Hello '", Hints(pairs=(("Hello Ada", "Hello, Ada"),)), ["x = 'Hello, '"]),
+    ("string", "x = ' '.join(y)", Hints(pairs=(("a b", "a\nb"),)), [r"x = '\n'.join(y)"]),
+    ("off-by-one", "x = t[:n]", Hints(pairs=(("abcd", "a"),)), ["x = t[:n - 3]"]),
+    (
+        "missing-guard",
+        "def f(x):\n    return x[0]",
+        Hints(raised={"IndexError"}, crashes={("m.py", 2): "IndexError"}),
+        ["def f(x):\n    if not x:\n        return None\n    return x[0]"],
+    ),
+    (
+        "missing-guard",
+        "def f(x):\n    return x.a",
+        Hints(raised={"AttributeError"}, crashes={("m.py", 2): "AttributeError"}),
+        ["def f(x):\n    if x is None:\n        return None\n    return x.a"],
+    ),
+    (
+        "missing-base-case",
+        "def f(n):\n    return n * f(n - 1)",
+        Hints(raised={"RecursionError"}),
+        ["def f(n):\n    if n <= 1:\n        return 1\n    return n * f(n - 1)"],
+    ),
+    (
+        "missing-raise",
+        "def f(n):\n    return n",
+        Hints(wanted=("ValueError",)),
+        ['def f(n):\n    if n < 0:\n        raise ValueError("n must not be negative")\n    return n'],
+    ),
+    ("wrong-exception", "raise KeyError(x)", Hints(wanted=("LookupError",)), ["raise LookupError(x)"]),
+    (
+        "wrong-exception",
+        "try:\n    f()\nexcept KeyError:\n    pass",
+        Hints(raised={"IndexError"}),
+        ["try:\n    f()\nexcept (KeyError, IndexError):\n    pass"],
+    ),
+    (
+        "hidden-exception",
+        "try:\n    f()\nexcept KeyError:\n    pass",
+        Hints(wanted=("KeyError",)),
+        ["try:\n    f()\nexcept KeyError:\n    raise"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), ALL)
+def test_it_makes_exactly_these_edits(name, text, expected):
+    """A closed operator offers what the table says, in that order, and nothing else."""
+    assert edited(name, text) == expected
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), SOME)
+def test_it_makes_these_edits_among_others(name, text, expected):
+    """An open operator offers at least what the table says."""
+    assert set(expected) <= set(edited(name, text))
+
+
+@pytest.mark.parametrize(("name", "text", "hints", "expected"), HINTED)
+def test_it_listens_to_the_failure(name, text, hints, expected):
+    """With what the failure says, an operator offers what the table says."""
+    assert set(expected) <= set(edited(name, text, hints))
+
+
+@pytest.mark.parametrize(
+    "name", ["undefined-name", "missing-import", "empty-default", "missing-guard", "missing-raise", "expected-value"]
+)
+def test_without_a_hint_it_stays_silent(name):
+    """Operators that live from what failures say offer nothing without it."""
+    assert edited(name, "def f(x):\n    y = max(x)\n    return math.pi + 3\n") == []
+
+
+def test_every_operator_has_a_table_a_weight_and_a_sentence():
+    """No operator is registered without tests, likelihood and a doc line that ends like a sentence."""
+    tested = {row[0] for row in (*ALL, *SOME, *HINTED)}
+    assert tested == set(OPERATORS) == set(LIKELIHOOD)
+    assert all(o.doc.endswith(".") and len(o.doc) > 15 for o in OPERATORS.values())
+    assert all(0 < weight <= 1 for weight in LIKELIHOOD.values())
+
+
+def test_a_guard_never_compares_with_a_literal_of_the_test():
+    """The values that a test compares never become a condition: that would only special-case them."""
+    hints = Hints(raised={"IndexError"}, crashes={("m.py", 2): "IndexError"}, pairs=((7, 4711), ("red", "blue")))
+    text = "def f(x):\n    return x[0]\n"
+    for operator in OPERATORS:
+        for source in edited(operator, text, hints):
+            assert "4711" not in source
+            assert "blue" not in source
