@@ -24,7 +24,7 @@ from pytest_noepicycle.sandbox import skeleton
 from pytest_noepicycle.sandbox.attached import AttachedChannel
 from pytest_noepicycle.sandbox.container import INSIDE_AT, bind, boot_command, host_config, inside_tar
 from pytest_noepicycle.sandbox.mirror import Mirror, reflect, unreadable, within
-from pytest_noepicycle.sandbox.surroundings import MIB, Space, environment, scratch_place, setup
+from pytest_noepicycle.sandbox.surroundings import FOLDER_LISTS, MIB, Space, environment, scratch_place, setup
 from pytest_noepicycle.sandbox.wire import ChannelClosed, WorkerBox, start
 
 REPOSITORY = "pytest-noepicycle-mirror"
@@ -126,11 +126,11 @@ class DockerSandbox:
         mirror = Mirror(os.path.realpath(tree), ())
         scratch = scratch_place(mirror)
         env = environment(self._session, self._settings, os.environ, visible=mirror.shows, scratch=scratch)
-        env = {name: value for name, value in env.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
+        env = {name: value for name, value in env.items() if name not in ("VIRTUAL_ENV", *FOLDER_LISTS)}
         own = dict(entry.split("=", 1) for entry in api.inspect_image(image)["Config"]["Env"] or ())
         env["PATH"] = own.get("PATH", "/usr/local/bin:/usr/bin:/bin")
         config = host_config(mirror, self._settings, Space(16 * MIB, 16 * MIB), scratch)
-        said, complaint = _answer(api, image, ["python3", "-I", "-c", _TELL_PATH], config)
+        said, complaint = _answer(api, image, ["python3", "-I", "-c", _TELL_PATH], config, env)
         try:
             path = [str(entry) for entry in json.loads(said)]
         except ValueError as error:
@@ -165,14 +165,16 @@ class DockerSandbox:
             config = host_config(recipe.mirror, self._settings, Space(16 * MIB, 16 * MIB), recipe.scratch)
             config["Mounts"].append(bind(f"{folder}/nonce", inside))
             command = [recipe.python, "-I", "-S", "-c", f"print(open({inside!r}).read())"]
-            said, complaint = _answer(api, recipe.image, command, config)
+            said, complaint = _answer(api, recipe.image, command, config, recipe.env)
         if said.strip() != nonce:
             raise SandboxError(f"the container engine does not show this machine's files: {complaint or said}")
 
 
-def _answer(api: Any, image: str, command: Sequence[str], config: Mapping[str, Any]) -> tuple[str, str]:
+def _answer(
+    api: Any, image: str, command: Sequence[str], config: Mapping[str, Any], env: Mapping[str, str]
+) -> tuple[str, str]:
     """Return what a command says in a container of its own, run by the tests' user, and what it complains of."""
-    channel = _run(api, image, command, config, {}, user=str(skeleton.CHILD_UID))
+    channel = _run(api, image, command, config, env, user=str(skeleton.CHILD_UID))
     said, deadline = b"", time.monotonic() + ANSWER_BY
     try:
         while len(said) < MIB:

@@ -16,6 +16,7 @@ from pytest_noepicycle.sandbox.wire import PipeChannel
 
 INSIDE = str(Path(inside.__file__).resolve().parent)
 TAIL_BYTES = 4096
+END_SECONDS = 10.0
 
 # Loads the half that runs inside from where it is installed, under the name that it has in a box.
 _BOOT = f"""
@@ -45,12 +46,21 @@ class LauncherChannel(PipeChannel):
         return self._last_words
 
     def kill(self) -> None:
-        """End the launcher, and with it all that it started; keep its last words."""
+        """Hang up, upon which the launcher ends all that it started and cleans up; end it by force if it stays."""
         try:
+            if not self._stdin.closed:
+                self._stdin.close()
+                self._wait_for_end()
             super().kill()
         finally:
             self._last_words = self.reason
             self._complaints.close()
+
+    def _wait_for_end(self) -> None:
+        try:
+            self._process.wait(timeout=END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()  # the first process of its namespaces, and so all of them, die with it
 
 
 def launch(python: str, plan: Mapping[str, Any]) -> LauncherChannel:
@@ -62,7 +72,7 @@ def launch(python: str, plan: Mapping[str, Any]) -> LauncherChannel:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=complaints,
-            env={"PATH": os.defpath},
+            env={name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ},
             cwd="/",
             start_new_session=True,
         )

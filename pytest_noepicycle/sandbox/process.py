@@ -164,9 +164,11 @@ class ProcessSandbox:
         :raises SandboxError: with the kernel's words.
         """
         mirror, uid, space = self._mirror(self._session.tree), _own_uid(), Space(16 * MIB, 16 * MIB)
-        python, shut = self._session.interpreter.executable, self._doors(mirror, uid) or {"uid": uid}
-        command = [python, "-I", "-S", "-B", "-c", _REHEARSE, json.dumps(shut)]
-        channel = launch(python, self._plan(mirror, space, scratch_place(mirror), uid, command, {}))
+        python, scratch = self._session.interpreter.executable, scratch_place(mirror)
+        env = environment(self._session, self._settings, os.environ, visible=mirror.shows, scratch=scratch)
+        doors = json.dumps(self._doors(mirror, uid) or {"uid": uid})
+        command = [python, "-I", "-S", "-B", "-c", _REHEARSE, doors]
+        channel = launch(python, self._plan(mirror, space, scratch, uid, command, env))
         try:
             said = channel.receive(64, time.monotonic() + REHEARSAL_SECONDS)
         except Exception as error:

@@ -15,6 +15,7 @@ from pytest_noepicycle.sandbox.mirror import Mirror, within
 MIB = 1024 * 1024
 SCRATCH_PLACES = ("/tmp", "/var/tmp", "/scratch")
 LET_THROUGH = ("LANG", "LANGUAGE", "TZ", "PYTHONUTF8", "PYTHONIOENCODING", "PYTEST_ADDOPTS", "PYTHONWARNINGS")
+FOLDER_LISTS = ("PYTHONPATH", "LD_LIBRARY_PATH")  # some interpreters find their own library through the second
 # Not even by name: no project's tests need the key that pays for the repair.
 NEVER = frozenset({"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"})
 FIXED = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -33,12 +34,13 @@ def environment(
     named = [name for name in settings.env if name not in NEVER]
     chosen = {name: outer[name] for name in (*LET_THROUGH, *named) if name in outer}
     chosen |= {name: value for name, value in outer.items() if name.startswith("LC_")}
-    if imports := [path for path in outer.get("PYTHONPATH", "").split(os.pathsep) if path and visible(path)]:
-        chosen["PYTHONPATH"] = os.pathsep.join(imports)
+    for name in FOLDER_LISTS:
+        if folders := [path for path in outer.get(name, "").split(os.pathsep) if path and visible(path)]:
+            chosen[name] = os.pathsep.join(folders)
     if python.prefix != python.base_prefix:
         chosen["VIRTUAL_ENV"] = python.prefix
-    folders = dict.fromkeys([f"{python.prefix}/bin", f"{python.base_prefix}/bin", "/usr/local/bin", "/usr/bin", "/bin"])
-    return {"PATH": os.pathsep.join(folders), **chosen, **FIXED, "HOME": scratch, "TMPDIR": scratch}
+    programs = [f"{python.prefix}/bin", f"{python.base_prefix}/bin", "/usr/local/bin", "/usr/bin", "/bin"]
+    return {"PATH": os.pathsep.join(dict.fromkeys(programs)), **chosen, **FIXED, "HOME": scratch, "TMPDIR": scratch}
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,10 @@ def test_a_killed_client_leaves_nothing(kind, state, tmp_path, offspring, until)
     """After kill -9 of the client its container and its processes go by themselves."""
     arguments = [str(Path(__file__).with_name("conftest.py")), str(tmp_path / "project"), kind, state]
     client = subprocess.Popen(
-        [sys.executable, "-c", CLIENT, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ)
+        [sys.executable, "-c", CLIENT, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
     )
     with client:
         try:

@@ -38,6 +38,7 @@ FOREIGN = {
         ({"PYTEST_ADDOPTS": "-x", "PYTHONUTF8": "1"}, (), {"PYTEST_ADDOPTS": "-x", "PYTHONUTF8": "1"}),
         ({"PYTHONPATH": "/seen/a:/hidden::/seen"}, (), {"PYTHONPATH": "/seen/a:/seen"}),
         ({"PYTHONPATH": "/hidden"}, (), {}),
+        ({"LD_LIBRARY_PATH": "/seen/lib:/hidden"}, (), {"LD_LIBRARY_PATH": "/seen/lib"}),
         (
             {"DJANGO_SETTINGS_MODULE": "s", "OTHER": "o"},
             ("DJANGO_SETTINGS_MODULE", "UNSET"),

@@ -14,11 +14,13 @@ from pathlib import Path
 import pytest
 
 import pytest_noepicycle
+from pytest_noepicycle.domain.settings import Settings
 from pytest_noepicycle.domain.trial import End
 from pytest_noepicycle.errors import SandboxError
 from pytest_noepicycle.inside import confine, landlock
 from pytest_noepicycle.sandbox.process import ProcessSandbox, Way
 
+SETTINGS = Settings(memory=512 * 1024**2, processes=48)
 FILES = {"m.py": "def f():\n    return 1\n", "test_m.py": "from m import f\n\n\ndef test_f():\n    assert f() == 2\n"}
 SHUT = """
 import os, socket, subprocess, sys, pytest
@@ -55,17 +57,10 @@ def landlock_box(make_project, tmp_path, monkeypatch):
         pytest.skip("this kernel speaks no Landlock, or no filter is known for this processor")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     project = make_project(FILES)
-    box = ProcessSandbox(project.session, replace_settings(), way=Way(confine.LANDLOCK)).open(project.tree)
+    box = ProcessSandbox(project.session, SETTINGS, way=Way(confine.LANDLOCK)).open(project.tree)
     yield box
     box.close()
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("noepi-box-")] == []
-
-
-def replace_settings():
-    """Settings with room for the processes of a busy machine's user."""
-    from pytest_noepicycle.domain.settings import Settings
-
-    return Settings(memory=512 * 1024**2, processes=48)
 
 
 @pytest.mark.parametrize("cold", [False, True])
@@ -94,21 +89,21 @@ def test_landlock_boxes_end_what_they_started(landlock_box, trial):
     assert green.passing() == {"test_m.py::test_f"}, green.output
 
 
-def test_an_editable_install_is_refused_on_a_copy(make_project):
-    """It would import the original; the error says what else there is."""
+def test_an_editable_install_is_refused_on_a_copy(make_project, tmp_path, monkeypatch):
+    """It would import the original; the error says so, and no folder is left behind."""
     project = make_project(FILES)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     python = replace(project.session.interpreter, source_roots=(f"{project.session.rootdir}/m.py",))
-    sandbox = ProcessSandbox(
-        replace(project.session, interpreter=python), replace_settings(), way=Way(confine.LANDLOCK)
-    )
+    sandbox = ProcessSandbox(replace(project.session, interpreter=python), SETTINGS, way=Way(confine.LANDLOCK))
     with pytest.raises(SandboxError, match="editable install"):
         sandbox.open(project.tree)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_any_confinement_it_says_so(make_project, trial):
     """The tests run on a copy, and the note does not pretend."""
     project = make_project(FILES)
-    sandbox = ProcessSandbox(project.session, replace_settings(), way=Way(confine.NOTHING, "a reason"))
+    sandbox = ProcessSandbox(project.session, SETTINGS, way=Way(confine.NOTHING, "a reason"))
     box = sandbox.open(project.tree)
     try:
         report = trial(box, overlay={"m.py": "def f():\n    return 2\n"})

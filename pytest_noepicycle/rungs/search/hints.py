@@ -7,6 +7,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from pytest_noepicycle.domain.failure import Failure
 
@@ -21,7 +22,7 @@ _MISSING = re.compile(
 _MEANT = re.compile(r"'(\w+)'[^']*\. Did you mean:? (?:the standard library module )?'(?:self\.)?(\w+)'")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hints:
     """Evidence from the failures' texts.
 
@@ -39,24 +40,24 @@ class Hints:
     reordered: bool = False
     empty: bool = False
 
-    @property
+    @cached_property
     def steps(self) -> tuple[int, ...]:
         """Return by how much whole numbers, or the lengths of texts, were off; the nearest to zero first."""
         lengths = {len(b) - len(a) for a, b in self.pairs if isinstance(a, str) and isinstance(b, str)} - {0}
         found = {int(b) - int(a) for a, b in self.pairs if _whole(a) and _whole(b) and a != b}  # type: ignore[arg-type]
         return tuple(sorted(found | lengths, key=lambda n: (abs(n), n)))
 
-    @property
+    @cached_property
     def case_differs(self) -> bool:
         """Whether some compared texts differ in upper and lower case alone."""
         return any(a.lower() == b.lower() for a, b in self.fragments)
 
-    @property
+    @cached_property
     def blanks_differ(self) -> bool:
         """Whether some compared texts differ in white space alone."""
         return any(not (a + b).strip() for a, b in self.fragments)
 
-    @property
+    @cached_property
     def fragments(self) -> tuple[tuple[str, str], ...]:
         """Return the pieces of text in which compared strings differ: (as it is, as it should be)."""
         pairs = [(a, b) for a, b in self.pairs if isinstance(a, str) and isinstance(b, str)]

@@ -18,9 +18,10 @@ def test_out_of_range(number):
         to_roman(number)
 
 
-def test_there_and_back():
-    """Every number is read as it was written."""
-    assert [from_roman(to_roman(number)) for number in range(1, 4000)] == list(range(1, 4000))
+@pytest.mark.parametrize(("number", "text"), [(1, "I"), (4, "IV"), (49, "XLIX"), (1994, "MCMXCIV"), (3999, "MMMCMXCIX")])
+def test_from_roman(number, text):
+    """Numerals are read as they are written."""
+    assert from_roman(text) == number
 
 
 @pytest.mark.parametrize("text", ["", "IIII", "IC", "VX", "abc"])

@@ -1,0 +1,135 @@
+"""Triage: real, flaky, environment, contradiction, each from the smallest failure that shows it."""
+
+from __future__ import annotations
+
+import pytest
+from toy import World
+
+from pytest_noepicycle.domain.failure import Failure, Frame
+from pytest_noepicycle.domain.patch import Patch
+from pytest_noepicycle.domain.trial import End, Outcome, Report, Status, Trial
+from pytest_noepicycle.stages.baseline import contradictions
+from pytest_noepicycle.stages.running import Clocks, run_all
+from pytest_noepicycle.stages.triage import environment, triage, unexplained
+
+KNOWN = frozenset({"requests", "json", "mypkg"})
+
+
+def triaged(world: World, *failed: str, reruns: int = 3):
+    """Triage these tests of a world."""
+    return triage(failed, world.run, fresh=world.run, reruns=reruns, seconds=60, known=KNOWN)
+
+
+def test_what_fails_each_time_is_real():
+    """Three runs, three failures: a fault of the code, with the failure that the sandbox showed."""
+    done = triaged(World({}, {"t::a": lambda n: False}), "t::a")
+    assert [failure.test for failure in done.real] == ["t::a"]
+    assert done.findings == ()
+
+
+def test_what_passes_in_one_of_the_runs_is_flaky():
+    """One pass of the same code is enough: it is never called real."""
+    done = triaged(World({}, {"t::a": lambda n: False}, flaky={"t::a": [False, True, False]}), "t::a")
+    assert done.real == ()
+    assert [(f.test, f.kind) for f in done.findings] == [("t::a", "flaky")]
+
+
+def test_the_first_run_is_cold_and_the_number_of_runs_is_the_users():
+    """noepi_reruns counts all runs; the first of them is in a fresh interpreter."""
+    world = World({}, {"t::a": lambda n: False})
+    triaged(world, "t::a", reruns=4)
+    assert [trial.cold for trial in world.trials] == [True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("whole", "kind"),
+    [(Status.FAILED, "order-dependent"), (Status.PASSED, "flaky"), (None, "flaky")],
+)
+def test_what_never_fails_again_depends_on_its_neighbours_or_on_chance(whole, kind):
+    """Absent when alone: the run of the whole suite tells the two apart."""
+    done = triaged(World({}, {"t::a": lambda n: True}), "t::a")
+    assert done.absent == ("t::a",)
+    outcomes = {"t::a": Outcome("t::a", whole)} if whole else {}
+    assert [finding.kind for finding in unexplained(done.absent, outcomes)] == [kind]
+
+
+def failure(exception: str, message: str, text: str = "") -> Failure:
+    """Return a failure in its call."""
+    return Failure("t::a", "call", exception, message, (Frame("pkg/m.py", 3, "f"),), text)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (failure("ModuleNotFoundError", "No module named 'nowhere_to_be_found'"), True),
+        (failure("ModuleNotFoundError", "No module named 'reqests'"), False),
+        (failure("ModuleNotFoundError", "No module named 'mypkg.missing'"), False),
+        (failure("ImportError", "cannot import name 'x' from 'mypkg'"), False),
+        (failure("ConnectionRefusedError", "[Errno 111] Connection refused"), True),
+        (failure("socket.gaierror", "[Errno -2] Name or service not known"), True),
+        (failure("sqlalchemy.exc.OperationalError", "connection to server failed: Connection refused"), True),
+        (failure("OperationalError", "no such column: naem"), False),
+        (failure("AssertionError", "assert 'Connection refused' == 'ok'"), False),
+        (failure("fixture lookup", "fixture 'mocker' not found"), True),
+        (failure("ValueError", "wrong"), False),
+    ],
+)
+def test_what_lacks_something_around_it_is_told_from_faults(given: Failure, found: bool):
+    """A module that is not installed or a service that is not there is no fault; a misspelt name is one."""
+    assert (environment(given, KNOWN) is not None) is found
+
+
+SOURCES = {
+    "test_x.py": b"from m import f\nfrom n import g\n\n"
+    b"def test_1():\n    assert f(1) == 2\n\n"
+    b"def test_2():\n    assert f(1) == 3\n\n"
+    b"def test_3():\n    assert f(2) == 3\n\n"
+    b"def test_4():\n    x = 1\n    assert f(2) == 4\n\n"
+    b"def test_5(monkeypatch):\n    assert f(1) == 5\n\n"
+    b"def test_6():\n    assert 2 == f(1)\n\n"
+    b"def test_7():\n    assert g(1) == 9\n\n",
+    "test_y.py": b"from other import f\n\ndef test_1():\n    assert f(1) == 7\n",
+    "test_z.py": b"from other import f\nf = 1\nbroken(\n",
+}
+IDS = [f"test_x.py::test_{n}" for n in range(1, 8)] + ["test_y.py::test_1", "test_z.py::test_1", "gone.py::test_1"]
+
+
+def test_tests_that_demand_two_results_of_one_call_contradict_each_other():
+    """Only plain calls of the same function with the same literals count; anything else may differ for a reason."""
+    found = {finding.test for finding in contradictions(IDS, SOURCES.get)}
+    assert found == {"test_x.py::test_1", "test_x.py::test_2", "test_x.py::test_6"}
+
+
+def test_no_contradiction_is_seen_where_there_is_none():
+    """The same demand twice, or calls that differ, are fine."""
+    assert contradictions(["test_x.py::test_1", "test_x.py::test_6", "test_x.py::test_3"], SOURCES.get) == ()
+
+
+def test_tests_behind_a_hang_still_come_to_run():
+    """A run ends at its first hang; what it kept from running is run again without the test that hung."""
+    ids = ("t::a", "t::hangs", "t::b")
+
+    def run(trial: Trial) -> Report:
+        done: dict[str, Outcome] = {}
+        for test in trial.ids or ids:
+            if test == "t::hangs":
+                done[test] = Outcome(test, Status.TIMEOUT)
+                return Report(done, End.TIMEOUT, hung=test, collected=ids, seconds=1)
+            done[test] = Outcome(test, Status.PASSED)
+        return Report(done, End.COMPLETE, collected=ids, seconds=1)
+
+    report = run_all(run, Trial(Patch(), None, Clocks().limits((), 60)))
+    assert {test: str(outcome.status) for test, outcome in report.outcomes.items()} == {
+        "t::a": "passed",
+        "t::hangs": "timeout",
+        "t::b": "passed",
+    }
+    assert report.hung == "t::hangs"
+
+
+@pytest.mark.parametrize(
+    ("duration", "fixed", "expected"), [(0.0, None, 5.0), (1.0, None, 10.0), (9.0, None, 30.0), (9.0, 2.0, 2.0)]
+)
+def test_a_test_may_take_ten_times_its_time_within_bounds(duration, fixed, expected):
+    """Five seconds at least, thirty at most, or what the user has set."""
+    assert Clocks({"t::a": duration}, fixed).of("t::a") == expected

@@ -1,0 +1,127 @@
+"""Trials: judged in order, joined where they go together, the same with one worker as with many."""
+
+from __future__ import annotations
+
+import pytest
+from toy import World, context, edit, lab
+
+from pytest_noepicycle.domain.patch import Patch
+from pytest_noepicycle.domain.score import Baseline
+from pytest_noepicycle.stages.trial import Standing, reachable, screen
+
+SOURCE = b"a = 1\n\n\nb = 1\n\n\nc = 1\n"
+TESTS = {
+    "test_m.py::a": lambda n: n["a"] == 2,
+    "test_m.py::b": lambda n: n["b"] == 2,
+    "test_m.py::c": lambda n: n["c"] == 1,
+}
+BASE = Baseline(("test_m.py::a", "test_m.py::b"), ("test_m.py::c",))
+
+
+@pytest.fixture
+def world() -> World:
+    """Three values; two are wrong, the third is guarded."""
+    return World({"m.py": SOURCE}, dict(TESTS))
+
+
+def screened(world: World, proposals, width: int = 1, **more):
+    """Screen proposals from nothing."""
+    seen = []
+    done = screen(
+        proposals, context(world, BASE), Standing(Patch()), lab(world, BASE, width, **more), lambda j, s: seen.append(j)
+    )
+    return done, seen
+
+
+@pytest.mark.parametrize("width", [1, 2, 5])
+def test_gains_in_different_places_are_joined_into_one_patch(world: World, width: int):
+    """Two faults, two edits, one patch; with one worker or five the same candidates are told in the same order."""
+    proposals = [
+        edit(world, "m.py", b"c = 1", b"c = 5"),
+        edit(world, "m.py", b"a = 1", b"a = 3"),
+        edit(world, "m.py", b"a = 1", b"a = 2"),
+        edit(world, "m.py", b"a = 1", b"a = 1 + 1"),
+        edit(world, "m.py", b"b = 1", b"b = 2"),
+        edit(world, "m.py", b"b = 1", b"b = 1 + 1"),
+    ]
+    done, seen = screened(world, proposals, width)
+    assert done.standing.patch.files() == {"m.py": b"a = 2\n\n\nb = 2\n\n\nc = 1\n"}
+    assert [judged.proposal for judged in seen] == proposals[:5]
+    assert done.tried == 5
+
+
+def test_an_edit_that_breaks_a_guard_is_no_gain(world: World):
+    """What mends a target and loses a passing test is turned down; the next one may do better."""
+    both = SOURCE.replace(b"a = 1", b"a = 2").replace(b"c = 1", b"c = 2")
+    bad = edit(world, "m.py", SOURCE, both)
+    good = edit(world, "m.py", b"a = 1", b"a = 2")
+    done, seen = screened(world, [bad, good])
+    assert seen[0].score.lost == {"test_m.py::c"}
+    assert done.gains[0].proposal == good
+    assert done.standing.fixed == {"test_m.py::a"}
+
+
+def test_two_gains_that_do_not_go_together_leave_the_first(world: World):
+    """An edit of the same line cannot be joined; what stands stays."""
+    world.files["m.py"] = b"a = b = 1\nc = 1\n"
+    first = edit(world, "m.py", b"a = b = 1", b"a, b = 2, 1")
+    second = edit(world, "m.py", b"a = b = 1", b"a, b = 1, 2")
+    done, _ = screened(world, [first, second])
+    assert done.standing == Standing(first.patch, frozenset({"test_m.py::a"}))
+
+
+def test_an_edit_may_not_undo_what_an_earlier_attempt_mended(world: World):
+    """Targets that pass with the best so far are kept like guards."""
+    best = edit(world, "m.py", b"a = 1", b"a = 2").patch
+    swap = edit(world, "m.py", b"a = 2\n\n\nb = 1", b"a = 1\n\n\nb = 2", best)
+    start = Standing(best, frozenset({"test_m.py::a"}))
+    done = screen([swap], context(world, BASE, best, ["test_m.py::b"]), start, lab(world, BASE), lambda j, s: None)
+    assert done.standing == start
+    assert done.last.score.lost == {"test_m.py::a"}
+
+
+def test_guards_are_run_only_for_an_edit_that_mends_something(world: World):
+    """A candidate that helps nothing costs the failing tests alone, unless every attempt is to be known in full."""
+    nothing = edit(world, "m.py", b"a = 1", b"a = 3")
+    screened(world, [nothing])
+    assert all("test_m.py::c" not in (trial.ids or ()) for trial in world.trials)
+    screened(world, [nothing], thorough=True)
+    assert world.trials[-1].ids == ("test_m.py::c",)
+
+
+def test_ctrl_c_keeps_the_gains_so_far(world: World):
+    """The stream is interrupted; what was judged a gain before stays."""
+
+    def proposals():
+        yield edit(world, "m.py", b"a = 1", b"a = 2")
+        yield edit(world, "m.py", b"b = 1", b"b = 3")
+        raise KeyboardInterrupt
+
+    done, _ = screened(world, proposals())
+    assert done.interrupted
+    assert done.standing.fixed == {"test_m.py::a"}
+
+
+def test_time_that_runs_out_ends_the_stream(world: World):
+    """After each judgement the clock is asked."""
+    many = [edit(world, "m.py", b"a = 1", b"a = %d" % n) for n in range(3, 30)]
+    done, seen = screened(world, many, out_of_time=lambda: len(world.trials) >= 3)
+    assert done.halted
+    assert len(seen) == 3
+
+
+def test_only_tests_that_ran_a_touched_line_are_reached(world: World):
+    """Coverage decides; a line that runs at import is everybody's, an unmeasured file is too."""
+    base = context(world, BASE)
+    patch = edit(world, "m.py", b"b = 1", b"b = 2").patch
+    known = {"test_m.py::a": {"m.py": frozenset({1})}, "test_m.py::b": {"m.py": frozenset({4})}}
+    tests = ("test_m.py::a", "test_m.py::b", "test_m.py::new")
+
+    def reached(coverage):
+        return reachable(
+            tests, patch, type(base)(**{**{f: getattr(base, f) for f in base.__slots__}, "coverage": coverage})
+        )
+
+    assert reached(known) == ("test_m.py::b", "test_m.py::new")
+    assert reached({**known, "": {"m.py": frozenset({4})}}) == tests
+    assert reached({"test_m.py::a": {"other.py": frozenset({1})}}) == tests

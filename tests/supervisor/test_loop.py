@@ -1,0 +1,311 @@
+"""The loop on LangGraph, over a toy world: what each run ends with, what it spends, what it remembers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from toy import World, edit
+
+from pytest_noepicycle.codec import decode, encode
+from pytest_noepicycle.domain.budget import Ledger
+from pytest_noepicycle.domain.context import Context
+from pytest_noepicycle.domain.failure import Failure
+from pytest_noepicycle.domain.ladder import Ladder
+from pytest_noepicycle.domain.patch import Patch, Proposal
+from pytest_noepicycle.domain.run import StopReason
+from pytest_noepicycle.domain.session import Interpreter, Session
+from pytest_noepicycle.domain.settings import Settings
+from pytest_noepicycle.errors import ProviderError
+from pytest_noepicycle.stages.propose import Gate
+from pytest_noepicycle.supervisor import graph
+from pytest_noepicycle.supervisor.purse import BudgetExhausted, Purse
+from pytest_noepicycle.supervisor.state import State
+from pytest_noepicycle.supervisor.work import Work
+
+LADDER = Ladder.from_mapping(
+    {
+        "search": {"kind": "search", "on_plateau": "small"},
+        "small": {"on_plateau": "large"},
+        "large": {"on_plateau": None},
+    }
+)
+
+
+@dataclass
+class Lines:
+    """A journal in memory; every event must be JSON."""
+
+    events: list[dict[str, Any]] = field(default_factory=list)
+
+    def write(self, event: str, **fields: Any) -> None:
+        """Keep the event."""
+        self.events.append(json.loads(json.dumps({"event": event, **fields})))
+
+
+class Silent:
+    """A watcher that shows nothing."""
+
+    def stage(self, text: str) -> None:
+        """Ignore a stage."""
+
+    def progress(self, rung: str, tried: int, score: float, spent: int) -> None:
+        """Ignore progress."""
+
+
+@dataclass
+class Scripted:
+    """A rung that proposes what its script says, one step a call; a step may raise."""
+
+    steps: list[Callable[[Context], Any]]
+    seen: list[Context] = field(default_factory=list)
+
+    def propose(self, context: Context) -> Iterator[Proposal]:
+        """Yield the next step's proposals."""
+        self.seen.append(context)
+        if self.steps:
+            yield from self.steps.pop(0)(context)
+
+
+@dataclass
+class Told:
+    """What a run came to."""
+
+    state: State
+    journal: Lines
+    rungs: dict[str, Scripted]
+
+    @property
+    def decisions(self) -> list[tuple[str, str]]:
+        """The decisions in their order: action and signal."""
+        return [(e["action"], e["signal"]) for e in self.journal.events if e["event"] == "decision"]
+
+
+def edits(world: World, *pairs: tuple[bytes, bytes]) -> Callable[[Context], list[Proposal]]:
+    """Return a step that proposes these replacements in the module, one by one, on top of the best."""
+    return lambda context: [edit(world, "m.py", old, new, context.best) for old, new in pairs]
+
+
+def fails(error: BaseException) -> Callable[[Context], Any]:
+    """Return a step that raises."""
+
+    def step(context: Context) -> Any:
+        raise error
+
+    return step
+
+
+@pytest.fixture
+def world() -> World:
+    """Two wrong values and a guarded one."""
+    tests = {
+        "test_m.py::a": lambda n: n["a"] == 2,
+        "test_m.py::b": lambda n: n["b"] == 2,
+        "test_m.py::c": lambda n: n["c"] == 1,
+    }
+    return World({"m.py": b"a = 1\n\n\nb = 1\n\n\nc = 1\n"}, tests)
+
+
+def run(world: World, blocked: frozenset[str] = frozenset(), settings: Settings | None = None, **scripts) -> Told:
+    """Run the loop over a world with scripted rungs."""
+    failed = tuple(Failure(test, "call", "AssertionError", "") for test in ("test_m.py::a", "test_m.py::b"))
+    python = Interpreter("python", "3.11.0", "/usr", "/usr", "linux")
+    session = Session("/project", "/project", (), python, "9.0", 1, failed, ("test_m.py::c",))
+    journal, clock = Lines(), iter(range(10_000_000)).__next__
+    rungs = {name: Scripted(scripts.get(name, [])) for name in LADDER.rungs}
+    with ThreadPoolExecutor(2) as executor:
+        work = Work(
+            session=session,
+            settings=settings or Settings(),
+            ladder=LADDER,
+            snapshot=_Snapshot(world),
+            territory=world.territory(),
+            run=world.run,
+            run_fresh=world.run,
+            executor=executor,
+            width=2,
+            proposers=rungs,
+            blocked=blocked,
+            purse=Purse(Ledger(1000), journal, clock=lambda: 0.0, sleep=lambda s: None),
+            journal=journal,
+            watcher=Silent(),
+            clock=lambda: float(clock()) / 1000,
+            deadline=1000.0,
+            told=lambda situation, decision: None,
+            gate=Gate(world.territory()),
+        )
+        return Told(graph.run(State(rung="search"), work), journal, rungs)
+
+
+@dataclass(frozen=True)
+class _Snapshot:
+    world: World
+    root: str = "/project"
+    archive: str = ""
+    links: frozenset[str] = frozenset()
+
+    @property
+    def files(self) -> frozenset[str]:
+        return frozenset(self.world.files)
+
+    def read(self, path: str) -> bytes | None:
+        return self.world.files.get(path)
+
+
+BOTH = (b"a = 1", b"a = 2"), (b"b = 1", b"b = 2")
+
+
+def test_a_search_that_mends_everything_is_solved_without_a_model(world: World):
+    """One attempt, a proof, no token."""
+    told = run(world, search=[edits(world, *BOTH)])
+    assert told.state.stop is StopReason.SOLVED
+    assert told.state.verified
+    assert told.state.best.files() == {"m.py": b"a = 2\n\n\nb = 2\n\n\nc = 1\n"}
+    assert told.decisions == [("verify", "solved")]
+    assert told.rungs["small"].seen == []
+
+
+def test_where_the_search_ends_the_model_goes_on_from_its_best(world: World):
+    """A partial gain is kept, searched on from once more, then the next rung builds on it."""
+    told = run(world, search=[edits(world, BOTH[0])], small=[edits(world, BOTH[1])])
+    assert told.state.stop is StopReason.SOLVED
+    assert told.decisions == [("continue", "none"), ("switch", "exhausted"), ("verify", "solved")]
+    assert told.rungs["small"].seen[0].best.files() == {"m.py": b"a = 2\n\n\nb = 1\n\n\nc = 1\n"}
+    assert told.rungs["small"].seen[0].remaining == ("test_m.py::b",)
+
+
+def test_a_ladder_that_is_used_up_says_so(world: World):
+    """Every rung was tried, nothing helped: exhausted, and nothing is shown as gained."""
+    nothing = [edits(world, (b"a = 1", b"a = 7")), edits(world, (b"a = 1", b"a = 8"))]
+    told = run(
+        world, small=list(nothing), large=[edits(world, (b"b = 1", b"b = 7")), edits(world, (b"b = 1", b"b = 8"))]
+    )
+    assert told.state.stop is StopReason.EXHAUSTED
+    assert told.state.best == Patch()
+    assert not told.state.verified
+
+
+def test_without_keys_the_model_rungs_are_passed_over(world: World):
+    """Blocked rungs are not entered; the run ends as exhausted after the search."""
+    told = run(world, blocked=frozenset({"small", "large"}))
+    assert told.state.stop is StopReason.EXHAUSTED
+    assert {attempt.rung for attempt in told.state.attempts} == {"search"}
+
+
+def test_a_partial_gain_is_proved_when_the_run_ends(world: World):
+    """One of two is mended: not solved, but verified, and the patch is kept."""
+    told = run(world, blocked=frozenset({"small", "large"}), search=[edits(world, BOTH[0])])
+    assert told.state.stop is StopReason.EXHAUSTED
+    assert told.state.verified
+    assert told.state.fixed == ("test_m.py::a",)
+
+
+def test_a_patch_that_a_cold_run_refutes_is_never_solved_and_never_tried_again(world: World):
+    """The warm run flattered; the proof does not hold; the same patch is not looked at a second time."""
+    world.flaky["test_m.py::c"] = []
+    honest = world.run
+
+    def warm_lies(trial):
+        report = honest(trial)
+        changed = trial.patch != Patch()
+        return replace(report, end=report.end if not (changed and trial.cold) else "died")
+
+    world.run = warm_lies  # the cold run with the patch dies
+    told = run(world, blocked=frozenset({"small", "large"}), search=[edits(world, *BOTH)] * 3)
+    assert told.state.stop is StopReason.EXHAUSTED
+    assert told.state.best == Patch()
+    verdicts = [event for event in told.journal.events if event["event"] == "verdict"]
+    assert [verdict["holds"] for verdict in verdicts] == [False]
+
+
+def test_a_provider_that_fails_leads_to_the_next_rung(world: World):
+    """An error of the server is an outcome: the ladder goes on."""
+    down = fails(ProviderError("overloaded", kind="overloaded", retryable=True))
+    told = run(world, small=[down], large=[edits(world, *BOTH[:1])])
+    assert ("switch", "error") in told.decisions
+    assert told.state.attempts[1].error == "overloaded"
+
+
+def test_a_call_that_does_not_fit_ends_in_budget(world: World):
+    """Nothing affordable is left, the edge says stop: budget."""
+    told = run(world, small=[fails(BudgetExhausted("too dear"))])
+    assert told.state.stop is StopReason.BUDGET
+
+
+def test_ctrl_c_in_the_middle_keeps_and_proves_what_was_gained(world: World):
+    """The gain before the interrupt is proved; the reason is interrupted."""
+
+    def step(context: Context) -> Iterator[Proposal]:
+        yield edit(world, "m.py", b"a = 1", b"a = 2", context.best)
+        yield edit(world, "m.py", b"b = 1", b"b = 5", context.best)
+        yield edit(world, "m.py", b"b = 1", b"b = 6", context.best)
+        raise KeyboardInterrupt
+
+    told = run(world, search=[step])
+    assert told.state.stop is StopReason.INTERRUPTED
+    assert told.state.verified
+    assert told.state.fixed == ("test_m.py::a",)
+
+
+@pytest.mark.parametrize(
+    ("turns", "stop"), [([True] * 9, StopReason.FLAKY), ([False, True, False, False], StopReason.FLAKY)]
+)
+def test_flaky_failures_end_before_anything_is_tried(world: World, turns, stop):
+    """No rung is asked about a test that passes when it is run again."""
+    world.flaky = {"test_m.py::a": list(turns), "test_m.py::b": list(turns)}
+    told = run(world)
+    assert told.state.stop is stop
+    assert all(not rung.seen for rung in told.rungs.values())
+
+
+def test_a_proposal_that_the_guard_refuses_is_never_run(world: World):
+    """All that the rungs offer touches a test: refused, and no trial saw it."""
+    world.files["test_m.py"] = b"x = 1\n"
+
+    def step(context: Context) -> list[Proposal]:
+        return [edit(world, "test_m.py", b"x = 1", b"x = 2")]
+
+    told = run(world, blocked=frozenset({"small", "large"}), search=[step])
+    assert told.state.stop is StopReason.REFUSED
+    assert all(trial.patch == Patch() for trial in world.trials)
+
+
+def test_a_dry_run_looks_and_tries_nothing(world: World):
+    """Triage and localisation only; no rung is asked."""
+    told = run(world, settings=Settings(dry_run=True), search=[edits(world, *BOTH)])
+    assert told.state.stop is StopReason.DRY_RUN
+    assert all(not rung.seen for rung in told.rungs.values())
+
+
+def test_time_that_runs_out_ends_the_run_with_its_reason(world: World):
+    """What is left is reserved for the proof: the run ends as time_limit, not as a failure."""
+    told = run(world, settings=Settings(), small=[edits(world, (b"a = 1", b"a = 7"))])
+    assert told.state.stop is StopReason.EXHAUSTED
+    late = replace(Settings(), time_limit=1000.0)
+    world.trials.clear()
+    slow = world.run
+
+    def slowly(trial):
+        return replace(slow(trial), seconds=100_000.0)
+
+    world.run = slowly
+    told = run(world, settings=replace(late, time_limit=10_000.0), search=[edits(world, BOTH[0])])
+    assert told.state.stop is StopReason.TIME_LIMIT
+
+
+def test_the_state_is_json_between_any_two_steps(world: World):
+    """What LangGraph keeps can be written down and read back as the same value."""
+    told = run(world, search=[edits(world, BOTH[0])], small=[edits(world, BOTH[1])])
+    assert decode(State, json.loads(json.dumps(encode(told.state)))) == told.state
+
+
+def test_every_event_that_a_decision_needs_is_in_the_journal(world: World):
+    """Baseline, attempts and decisions are recorded with their numbers, in their order."""
+    told = run(world, search=[edits(world, *BOTH)])
+    names = [event["event"] for event in told.journal.events]
+    assert names == ["baseline", "candidate", "candidate", "attempt", "decision", "verdict"]
+    assert told.journal.events[3]["candidates"] == 2
