@@ -66,9 +66,21 @@ class RecordError(NoepiError):
 
 
 class ProviderError(NoepiError):
-    """A model's server could not answer; ``retryable`` says whether waiting may help."""
+    """A model's server could not answer.
 
-    def __init__(self, message: str, *, kind: str, retryable: bool = False, hint: str | None = None) -> None:
+    ``retryable`` says whether waiting may help, ``retry_after`` for how many seconds, where the server said so.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: str,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        hint: str | None = None,
+    ) -> None:
         super().__init__(message, hint=hint)
         self.kind = kind
         self.retryable = retryable
+        self.retry_after = retry_after

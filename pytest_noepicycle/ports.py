@@ -22,9 +22,13 @@ class Proposer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One request to a model: text parts, stable ones first; ``tool`` is the JSON Schema the answer must fill."""
+    """One request to a model; ``tool`` is the JSON Schema that the answer must fill.
+
+    ``stable`` is what stays the same from one question to the next (a provider may cache it), ``prompt`` the rest.
+    """
 
     system: str
+    stable: str
     prompt: str
     tool_name: str
     tool_description: str

@@ -27,7 +27,7 @@ from pytest_noepicycle.domain.run import RunResult, Skipped, StopReason
 from pytest_noepicycle.domain.session import Session
 from pytest_noepicycle.domain.settings import Apply, Settings
 from pytest_noepicycle.errors import LadderError, SandboxError, TreeChanged
-from pytest_noepicycle.ports import Answer, Proposer, Question, Sandbox
+from pytest_noepicycle.ports import Answer, Proposer, Question
 from pytest_noepicycle.report import markdown, terminal
 from pytest_noepicycle.report import summary as summaries
 from pytest_noepicycle.report.journal import JournalFile
@@ -35,6 +35,7 @@ from pytest_noepicycle.report.summary import Summary
 from pytest_noepicycle.rungs.model import ModelRung
 from pytest_noepicycle.rungs.search import LocalSearch
 from pytest_noepicycle.sandbox import choice
+from pytest_noepicycle.sandbox.choice import GuardedSandbox
 from pytest_noepicycle.sandbox.layout import lay_out_inside
 from pytest_noepicycle.sandbox.pool import Pool
 from pytest_noepicycle.stages.propose import Gate, territory
@@ -91,7 +92,7 @@ class _Run:
     session: Session
     settings: Settings
     ladder: Ladder
-    sandbox: Sandbox
+    sandbox: GuardedSandbox
     records: Records
     record: Record
     paper: terminal.Paper
@@ -116,6 +117,8 @@ class _Run:
             )
             skipped = self._skipped()
             journal.write("run_started", **self._facts(revision, skipped))
+            if self.ladder.warning:
+                self.paper.line(self.ladder.warning, yellow=True)
             state = self._walk(shot, journal, progress, purse, frozenset(s.rung for s in skipped), stack)
             progress.finish()
             result = self._apply(state.result(self.record.run_id, skipped, time.monotonic() - self.began), journal)
@@ -179,7 +182,7 @@ class _Run:
                 continue
             if keys.api_key(rung.api_key_env, self.session.tree) is None:
                 skipped.append(Skipped(rung.name, f"no API key: set {rung.api_key_env} in the environment or in .env"))
-            elif self.sandbox.kind == "process" and self.settings.sandbox == "auto":
+            elif not self.sandbox.runs_model_code:
                 skipped.append(Skipped(rung.name, "code from a model needs Docker, or --noepi-sandbox process"))
         return tuple(skipped)
 

@@ -8,6 +8,7 @@ import pytest
 
 from pytest_noepicycle import ladders
 from pytest_noepicycle.adapters.ladder_files import load, shipped
+from pytest_noepicycle.domain.ladder import PRICES, Ladder
 
 HAIKU, SONNET, OPUS = "claude-haiku-4-5", "claude-sonnet-4-6", "claude-opus-4-8"
 
@@ -67,10 +68,19 @@ def test_the_performance_ladder_warns_at_every_use():
 @pytest.mark.parametrize("name", shipped())
 def test_only_ladders_that_send_code_to_deepseek_are_warned_about(name):
     """What is warned about is where code goes, not what a ladder is called."""
-    assert (ladders.warning(load(name)) is not None) == (name == "performance")
+    assert bool(load(name).warning) == (name == "performance")
 
 
 def test_an_unknown_name_is_an_attribute_error():
     """The module behaves as modules do."""
     with pytest.raises(AttributeError, match="NO_LADDER"):
         _ = ladders.NO_LADDER
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_the_built_in_prices_are_those_of_the_shipped_files(name: str):
+    """A shipped model costs the same in a user's own ladder that does not say so."""
+    for rung in load(name).rungs.values():
+        if rung.model in PRICES and rung.base_url is None:
+            assert rung.price == PRICES[rung.model]
+            assert Ladder.from_mapping({rung.model: {}}).rungs[rung.model].price == rung.price

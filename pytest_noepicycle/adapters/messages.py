@@ -17,19 +17,10 @@ from pytest_noepicycle.ports import Answer, Question
 if TYPE_CHECKING:
     import anthropic
 
-STABLE_END = "\f"
-"""Ends the part of a prompt that is the same from one question to the next: that part is sent as a cached block."""
-
 # What the server adds unseen to a request that uses a tool: its own instructions (below 1,000 tokens for every
 # model in the API's documentation) and the framing of turns and blocks.
 _UNSEEN_TOKENS = 1536
 _WITH_SAMPLING = "2023-06-01"  # later versions of the API answer 400 to a temperature, whatever its value
-
-
-class ServerError(ProviderError):
-    """No answer came. ``retry_after`` is the wait in seconds that the server asked for, if it did."""
-
-    retry_after: float | None = None
 
 
 class MessagesModel:
@@ -59,7 +50,7 @@ class MessagesModel:
     def ask(self, question: Question, *, seconds: float) -> Answer:
         """Send the question and read the answer as it is written, for at most ``seconds``.
 
-        :raises ServerError: where no answer came; its ``kind`` is auth, unknown_model, too_large, rate_limited,
+        :raises ProviderError: where no answer came; its ``kind`` is auth, unknown_model, too_large, rate_limited,
             overloaded, server, bad_request, connection, timeout or malformed.
         """
         import anthropic
@@ -113,7 +104,7 @@ class MessagesModel:
                 **(forced if self._forces_tool else {"type": "auto"}),
                 "disable_parallel_tool_use": True,
             },
-            "messages": [{"role": "user", "content": _blocks(question.prompt)}],
+            "messages": [{"role": "user", "content": _blocks(question)}],
         }
 
     def _sampling(self) -> dict[str, Any]:
@@ -124,7 +115,7 @@ class MessagesModel:
             "extra_headers": {"anthropic-version": _WITH_SAMPLING},
         }
 
-    def _explained(self, error: Exception, *, begun: bool, expired: bool) -> ServerError:
+    def _explained(self, error: Exception, *, begun: bool, expired: bool) -> ProviderError:
         kind, retryable = ("timeout", True) if expired else _classify(error)
         if begun and kind in ("rate_limited", "overloaded", "bad_request"):
             kind = "server"  # it had begun to answer before it broke off, so tokens were used
@@ -132,11 +123,8 @@ class MessagesModel:
             # A model that cannot be made to use a tool; the system text asks for it as well.
             self._forces_tool, retryable = False, True
         hint = _HINTS[kind].format(key=self._rung.api_key_env or "the key", model=self._rung.model)
-        found = ServerError(
-            f"{self._rung.name}: {_SAYS[kind]} ({_short(error)})", kind=kind, retryable=retryable, hint=hint
-        )
-        found.retry_after = _retry_after(error)
-        return found
+        said = f"{self._rung.name}: {_SAYS[kind]} ({_short(error)})"
+        return ProviderError(said, kind=kind, retryable=retryable, retry_after=_retry_after(error), hint=hint)
 
 
 _BY_STATUS = {
@@ -244,9 +232,9 @@ def _cached(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}
 
 
-def _blocks(prompt: str) -> list[dict[str, Any]]:
-    stable, _, rest = prompt.partition(STABLE_END)
-    return [_cached(stable), {"type": "text", "text": rest}] if stable and rest else [{"type": "text", "text": prompt}]
+def _blocks(question: Question) -> list[dict[str, Any]]:
+    stable = [_cached(question.stable)] if question.stable else []
+    return [*stable, {"type": "text", "text": question.prompt}]
 
 
 def _bytes(value: object) -> int:

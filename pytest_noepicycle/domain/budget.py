@@ -101,7 +101,7 @@ class Ledger:
     @property
     def overrun(self) -> bool:
         """Whether some call took more than was set aside for it: such a run must end."""
-        return any(e.usage is not None and e.usage.total > e.reserved_tokens for e in self.entries)
+        return any(_outgrew(entry) for entry in self.entries)
 
     @property
     def left_share(self) -> float:
@@ -140,3 +140,10 @@ class Ledger:
     def _replace(self, call: str, **fields: object) -> Ledger:
         entries = tuple(replace(e, **fields) if e.call == call else e for e in self.entries)  # type: ignore[arg-type]
         return replace(self, entries=entries)
+
+
+def _outgrew(entry: Entry) -> bool:
+    if entry.usage is None:
+        return False
+    dearer = entry.usd is not None and entry.reserved_usd is not None and entry.usd > entry.reserved_usd
+    return entry.usage.total > entry.reserved_tokens or dearer

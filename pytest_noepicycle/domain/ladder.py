@@ -14,6 +14,10 @@ KINDS = ("search", "model")
 _RUNG_KEYS = frozenset(
     ("kind", "provider", "model", "base_url", "api_key_env", "price", "max_output", "temperature", *EDGES)
 )
+_DEEPSEEK = (
+    "noepicycle: the ladder {name!r} sends code to DeepSeek, which is subject to Chinese data jurisdiction. "
+    "Do not use it with proprietary, sensitive or regulated code; the default ladder uses Claude models only."
+)
 _PRICE_KEYS = frozenset({"input", "output", "cache_read", "cache_write", "as_of"})
 
 
@@ -26,6 +30,18 @@ class Price:
     cache_read: float = 0.0
     cache_write: float = 0.0
     as_of: str = ""
+
+
+AS_OF = "2026-11-01"
+PRICES: Mapping[str, Price] = {
+    "claude-haiku-4-5": Price(1.00, 5.00, 0.10, 1.25, AS_OF),
+    "claude-sonnet-4-6": Price(3.00, 15.00, 0.30, 3.75, AS_OF),
+    "claude-opus-4-8": Price(5.00, 25.00, 0.50, 6.25, AS_OF),
+    "claude-haiku-5-5": Price(0.10, 0.50, 0.01, 0.125, AS_OF),
+    "claude-sonnet-5-5": Price(2.00, 10.00, 0.10, 2.50, AS_OF),
+    "claude-opus-5-5": Price(4.00, 20.00, 0.20, 5.00, AS_OF),
+}
+"""What the models of the shipped ladders cost; a test holds them against the files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +74,12 @@ class Ladder:
     start: str
     rungs: Mapping[str, Rung]
     description: str = ""
+
+    @property
+    def warning(self) -> str:
+        """Return what must be said before it is used, or an empty text: where code goes, if that is no small matter."""
+        abroad = any("deepseek.com" in (rung.base_url or "").lower() for rung in self.rungs.values())
+        return _DEEPSEEK.format(name=self.name) if abroad else ""
 
     def entry(self, blocked: frozenset[str]) -> str | None:
         """Return the first rung that can be used, from the start along ``on_plateau``; None where there is none."""
@@ -98,7 +120,7 @@ def _rung(name: str, data: object, where: str) -> Rung:
     if kind not in KINDS:
         raise LadderError(f"{where}.kind: {kind!r} is not one of {', '.join(KINDS)}")
     edges = {edge: STOP if values[edge] is None else str(values[edge]) for edge in EDGES if edge in values}
-    price = _price(values["price"], f"{where}.price") if values.get("price") is not None else None
+    price = _price(values["price"], f"{where}.price") if values.get("price") is not None else _known_price(values, name)
     plain = {k: values[k] for k in ("provider", "base_url", "api_key_env", "temperature") if k in values}
     max_output = values.get("max_output", 4096)
     if not isinstance(max_output, int) or max_output < 1:
@@ -112,6 +134,11 @@ def _rung(name: str, data: object, where: str) -> Rung:
         max_output=max_output,
         **plain,
     )
+
+
+def _known_price(values: Mapping[str, Any], name: str) -> Price | None:
+    """The price of a shipped model stands for it in any ladder, at its own provider's server only."""
+    return None if values.get("base_url") else PRICES.get(str(values.get("model", name)))
 
 
 def _price(data: object, where: str) -> Price:

@@ -14,9 +14,6 @@ from pytest_noepicycle.domain.run import Attempt
 from pytest_noepicycle.ports import Question
 from pytest_noepicycle.rungs import excerpt
 
-STABLE_END = "\f"
-"""Between what stays the same from one attempt to the next and what does not, so that a provider can cache it."""
-
 TOKENS = 4000
 _BYTES_PER_TOKEN = 3  # code runs at three to four; the lower figure keeps below the limit
 _SHARES = {"failures": 0.30, "tests": 0.25, "suspects": 0.45}
@@ -80,8 +77,8 @@ def build(context: Context, rung: Rung, *, tokens: int = TOKENS) -> Question:
         stable += _fitting((fence.around(*part) for part in parts[name]), int(room * share))
     changing = [*_constraints(context.attempts, fence), *_effects(context.attempts)]
     changing.append(f"Tokens left for this repair: {context.tokens_left}.")
-    prompt = "\n\n".join(stable) + "\n" + STABLE_END + "\n" + "\n".join(changing)
-    return Question(_SYSTEM, prompt, TOOL_NAME, _TOOL_DESCRIPTION, _TOOL, rung.max_output)
+    texts = (_SYSTEM, "\n\n".join(stable), "\n".join(changing))
+    return Question(*texts, TOOL_NAME, _TOOL_DESCRIPTION, _TOOL, rung.max_output)
 
 
 def repair(question: Question, problem: str) -> Question:

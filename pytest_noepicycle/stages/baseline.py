@@ -44,7 +44,8 @@ def freeze(real: Iterable[Failure], ground: Ground, passed_outside: Iterable[str
     """Freeze the two lists; what passed outside the sandbox and not inside is unchecked."""
     targets = tuple(dict.fromkeys(failure.test for failure in real))
     own = set(targets)
-    guards = tuple(test for test, outcome in ground.outcomes.items() if outcome.passed and test not in own)
+    passed = (test for test, outcome in ground.outcomes.items() if outcome.passed)
+    guards = tuple(test for test in passed if test not in own and "::" in test)
     kept = set(guards) | own
     return Baseline(targets, guards, tuple(test for test in passed_outside if test not in kept))
 
@@ -79,7 +80,8 @@ def _demands(test: str, read: Callable[[str], bytes | None]) -> Iterable[tuple[s
     imports = _imported(module)
     for function in module.body:
         if isinstance(function, ast.FunctionDef) and function.name == names[0] and not function.args.args:
-            for statement in function.body:
+            start = 1 if ast.get_docstring(function, clean=False) is not None else 0
+            for statement in function.body[start:]:
                 if not isinstance(statement, ast.Assert):
                     break  # after anything else the same call may rightly give another result
                 yield from _demand(statement, imports)

@@ -104,6 +104,7 @@ class _Teller:
 
     def __call__(self, judged: Judged, now: Standing) -> None:
         self.tried += 1
+        self.work.memory.standing = now
         if judged.score.fixed or self.thorough:
             self._record(judged)
         value = now.value(self.state.baseline)

@@ -182,9 +182,21 @@ def _final(state: State, work: Work, decision: Decision) -> StopReason:
 
 
 def interrupted(state: State, work: Work) -> State:
-    """End after Ctrl-C outside a trial: nothing unproven is kept as proven."""
+    """End after Ctrl-C, wherever it struck: the best so far is proved, or, at a second Ctrl-C, dropped."""
     work.journal.write("interrupted")
-    return replace(state, stop=StopReason.INTERRUPTED, why="interrupted from the keyboard")
+    state = replace(state, stop=StopReason.INTERRUPTED, why="interrupted from the keyboard", verified=False)
+    now = work.memory.standing
+    if now is not None and len(now.fixed) > len(state.fixed):
+        state = replace(state, best=now.patch, fixed=tuple(t for t in state.baseline.targets if t in now.fixed))
+    if state.best == Patch():
+        return state
+    try:
+        verdict = _prove(state, work)
+    except KeyboardInterrupt:
+        return replace(state, best=Patch(), fixed=(), why="interrupted twice: what was gained is not proven")
+    if not verdict.holds:
+        return replace(state, best=Patch(), fixed=(), checks=dict(verdict.checks), why=verdict.why)
+    return replace(state, verified=True, fixed=verdict.fixed, checks=dict(verdict.checks))
 
 
 def _prove(state: State, work: Work) -> Verdict:

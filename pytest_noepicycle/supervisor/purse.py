@@ -207,5 +207,5 @@ def _too_little(ledger: Ledger, bound: int, rung: Rung) -> str:
 
 def _wait(error: ProviderError, tried: int) -> float:
     """Return the seconds to wait: what the server asks for, else a back-off that doubles."""
-    asked: float | None = getattr(error, "retry_after", None)
+    asked = error.retry_after
     return asked if asked is not None else min(_LONGEST_WAIT, _FIRST_WAIT * 2.0**tried)

@@ -16,6 +16,7 @@ from pytest_noepicycle.ports import Clock, Journal, Proposer, Snapshot
 from pytest_noepicycle.stages.baseline import Ground
 from pytest_noepicycle.stages.propose import Gate
 from pytest_noepicycle.stages.running import Clocks
+from pytest_noepicycle.stages.trial import Standing
 from pytest_noepicycle.supervisor.purse import Purse
 
 
@@ -65,12 +66,14 @@ class Work:
 class Memory:
     """Measurements of this process: too large for the state, and made again where they are missing.
 
-    ``grounds`` are kept by the digest of the patch that they were taken with.
+    ``grounds`` are kept by the digest of the patch that they were taken with; ``standing`` is the best of the
+    attempt that goes on, for the case that it is interrupted.
     """
 
     grounds: dict[str, Ground] = field(default_factory=dict)
     first: Ground | None = None
     proof_seconds: float = 0.0
+    standing: Standing | None = None
     territory: Territory | None = None
 
     def clocks(self, settings: Settings, *, floor: float) -> Clocks:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from pytest_noepicycle.adapters.messages import STABLE_END, MessagesModel
+from pytest_noepicycle.adapters.messages import MessagesModel
 from pytest_noepicycle.domain.budget import Usage
 from pytest_noepicycle.domain.ladder import Rung
 from pytest_noepicycle.errors import LadderError, ProviderError
@@ -23,9 +23,9 @@ SCHEMA = {
 }
 
 
-def question(prompt="What is wrong?", max_output=700):
+def question(prompt="What is wrong?", max_output=700, stable=""):
     """Return a small question with a strict tool."""
-    return Question("You repair.", prompt, "propose_edits", "Hand in edits.", SCHEMA, max_output)
+    return Question("You repair.", stable, prompt, "propose_edits", "Hand in edits.", SCHEMA, max_output)
 
 
 def model(server, key=KEY, **more):
@@ -60,7 +60,7 @@ def test_an_answer_carries_the_tools_input_and_all_kinds_of_tokens(server):
 def test_a_request_has_a_strict_forced_tool_and_cached_stable_parts(server):
     """The system text and the prompt's stable part are marked for the cache; the answer is streamed."""
     server.uses_tool({"x": "1"})
-    model(server).ask(question(f"stable{STABLE_END}changing"), seconds=20)
+    model(server).ask(question("changing", stable="stable"), seconds=20)
     body = server.requests[0].body
     assert body["tools"][0]["strict"] is True
     assert body["tool_choice"] == {"type": "tool", "name": "propose_edits", "disable_parallel_tool_use": True}
@@ -265,7 +265,7 @@ def test_the_sdk_is_not_imported_before_something_is_asked():
         "from pytest_noepicycle.adapters.messages import MessagesModel\n"
         "from pytest_noepicycle.domain.ladder import Rung\n"
         "from pytest_noepicycle.ports import Question\n"
-        "MessagesModel(Rung('r', 'model', model='m'), 'k').input_bound(Question('s', 'p', 't', 'd', {}, 9))\n"
+        "MessagesModel(Rung('r', 'model', model='m'), 'k').input_bound(Question('s', '', 'p', 't', 'd', {}, 9))\n"
         "sys.exit('anthropic' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0

@@ -16,7 +16,7 @@ from pytest_noepicycle.errors import ProviderError
 from pytest_noepicycle.ports import Answer, Question
 from pytest_noepicycle.supervisor.purse import BudgetExhausted, BudgetOverrun, Purse
 
-QUESTION = Question("s", "p", "t", "d", {}, 4096)
+QUESTION = Question("s", "", "p", "t", "d", {}, 4096)
 PRICE = Price(1.0, 5.0, 0.1, 1.25)
 
 

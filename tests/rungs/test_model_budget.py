@@ -14,7 +14,7 @@ from pytest_noepicycle.ports import Question
 from pytest_noepicycle.supervisor.purse import SHORTEST_ANSWER, BudgetExhausted, BudgetOverrun, Purse
 
 SCHEMA = {"type": "object", "additionalProperties": False, "required": [], "properties": {}}
-QUESTION = Question("s", "p", "propose_edits", "d", SCHEMA, 4000)
+QUESTION = Question("s", "", "p", "propose_edits", "d", SCHEMA, 4000)
 PRICE = Price(1.0, 5.0, 0.1, 1.25)
 
 

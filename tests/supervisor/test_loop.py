@@ -309,3 +309,22 @@ def test_every_event_that_a_decision_needs_is_in_the_journal(world: World):
     names = [event["event"] for event in told.journal.events]
     assert names == ["baseline", "candidate", "candidate", "attempt", "decision", "verdict"]
     assert told.journal.events[3]["candidates"] == 2
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_ctrl_c_outside_a_trial_proves_the_best_and_a_second_one_drops_it(world: World, again: bool):
+    """The interrupt strikes while a second measurement runs: the gain is proved, unless it strikes there too."""
+    honest, strikes = world.run, [True, again]
+
+    def run_and_strike(trial):
+        measuring = trial.coverage and trial.patch != Patch()
+        proving = trial.cold and trial.patch != Patch()
+        if (measuring or proving) and strikes and strikes.pop(0):
+            raise KeyboardInterrupt
+        return honest(trial)
+
+    world.run = run_and_strike
+    told = run(world, search=[edits(world, BOTH[0]), edits(world, (b"b = 1", b"b = 9"))])
+    assert told.state.stop is StopReason.INTERRUPTED
+    assert told.state.verified is not again
+    assert told.state.fixed == (() if again else ("test_m.py::a",))
