@@ -193,7 +193,7 @@ def _affordable(ledger: Ledger, bound: int, price: Price | None) -> int:
     if not ledger.fits(0, worst_case(price, bound, 0)):
         return 0
     left = ledger.cap_usd - (ledger.spent_usd or 0.0) - (worst_case(price, bound, 0) or 0.0)
-    return int(left * 1e6 / price.output) if price.output else ledger.cap
+    return int(min(ledger.cap, left * 1e6 / price.output)) if price.output else ledger.cap
 
 
 def _too_little(ledger: Ledger, bound: int, rung: Rung) -> str:
