@@ -48,6 +48,7 @@ class Story:
     @classmethod
     def of(cls, folder: Path, files: dict[str, str | bytes]) -> Story:
         """Write the files; text is dedented, bytes stay as they are."""
+        folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -48,7 +48,8 @@ class Trial:
     """What to run: the baseline plus ``patch`` and ``overlay``, and there the tests ``ids`` (None: all).
 
     ``overlay`` lays files over the tree that are no part of the patch (a planted marker, a canary).
-    ``coverage`` asks which lines each test reached; ``cold`` asks for a fresh interpreter.
+    ``coverage`` asks which lines each test reached; ``cold`` asks for a fresh interpreter; ``brief`` is content
+    with how each test ended: no tracebacks are drawn up, and the session is left as soon as its tests are over.
     """
 
     patch: Patch
@@ -58,6 +59,7 @@ class Trial:
     coverage: bool = False
     cold: bool = False
     stop_at_first_failure: bool = False
+    brief: bool = False
 
 
 @dataclass(frozen=True, slots=True)

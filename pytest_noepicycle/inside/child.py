@@ -75,7 +75,7 @@ def _call_pytest(job: Dict[str, Any]) -> int:
     records = Records(RECORDS_FD)
     files = _files(job)
     tracer = make_tracer(job["root"], job["trace"]) if job["coverage"] else None
-    recorder = Recorder(records, job["root"], job["ids"], job["stop_at_first_failure"], tracer)
+    recorder = Recorder(records, job["root"], job["ids"], job["stop_at_first_failure"], tracer, job["brief"])
     if job["ids"] is not None and not files:
         recorder.end(int(pytest.ExitCode.NO_TESTS_COLLECTED))
         return 0

@@ -11,8 +11,9 @@ Engine to worker, on standard input::
      "empty": [more folders to empty after each trial], "confine": {...}}                         once, and first
     {"do": "tar"} + a chunk of a tar of the tree, repeated; an empty chunk ends it
     {"do": "run", "trial": n, "files": [[path, size | -1 to delete], ...], "ids": [...]|null, "coverage": bool,
-     "cold": bool, "stop_at_first_failure": bool, "seconds": s, "default_test_seconds": s,
-     "test_seconds": {id: s}, "trace": [paths whose lines count]} + the files' bytes, in that order
+     "cold": bool, "stop_at_first_failure": bool, "brief": bool, "seconds": s,
+     "default_test_seconds": s, "test_seconds": {id: s}, "trace": [paths whose lines count]}
+     + the files' bytes, in that order
 
 Worker to engine, on standard output::
 

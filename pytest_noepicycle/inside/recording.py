@@ -69,10 +69,11 @@ class Recorder:
         ids: Optional[Sequence[str]],
         stop_at_first_failure: bool = False,
         tracer: Union[MonitoringTracer, TraceFunctionTracer, None] = None,
+        brief: bool = False,
     ) -> None:
         self._records, self._root, self._tracer = records, root, tracer
         self._order = None if ids is None else {name: place for place, name in enumerate(ids)}
-        self._stop = stop_at_first_failure
+        self._stop, self._brief = stop_at_first_failure, brief
         self._phases: Dict[str, None] = {}
         self._parts: List[Any] = []
         self._stopped = False
@@ -101,6 +102,8 @@ class Recorder:
         for name, value in wanted.items():
             if hasattr(option, name):
                 setattr(option, name, value)
+        if self._brief:
+            option.tbstyle = "native"  # to draw up a long traceback costs more than most tests do
         if getattr(option, "randomly_seed", None) == "default":
             option.randomly_seed = 0
 
@@ -169,6 +172,16 @@ class Recorder:
         parts, self._parts = (self._parts, []) if report.when == "call" else ([], self._parts)
         self._records.write(_phase(_worst([report, *parts])))
         self._count += report.when == "teardown"
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
+        """Leave a brief trial at once when its tests are over: fixtures are torn down, the rest is for reports."""
+        result = yield
+        if self._brief:
+            self._stopped = bool(session.shouldfail or session.shouldstop)
+            self.end(int(pytest.ExitCode.TESTS_FAILED if session.testsfailed else pytest.ExitCode.OK))
+            os._exit(0)
+        return result
 
     def pytest_keyboard_interrupt(self) -> None:
         """Note that the run was broken off: by a signal, or by ``pytest.exit`` with a status of its choice."""

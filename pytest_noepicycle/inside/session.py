@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from typing import Any, Optional
 
@@ -46,19 +47,27 @@ class SessionRecorder:
         self.interrupted = not isinstance(excinfo.value, pytest.Session.Interrupted)
 
     def facts(self, exit_status: int) -> dict[str, Any]:
-        """Return the finished session as JSON: the constructor's form of the engine's ``Session``."""
+        """Return the finished session as JSON: the constructor's form of the engine's ``Session``.
+
+        Where the root was named through a symbolic link, all paths are those behind it.
+        """
         config = self._config
+        named, root = str(config.rootpath), os.path.realpath(str(config.rootpath))
+
+        def real(path: Any) -> str:
+            return _behind(str(path), named, root)
+
         return {
-            "rootdir": str(config.rootpath),
-            "invocation_dir": str(config.invocation_params.dir),
-            "args": [str(arg) for arg in config.invocation_params.args],
-            "interpreter": interpreter(str(config.rootpath)),
+            "rootdir": root,
+            "invocation_dir": real(config.invocation_params.dir),
+            "args": [real(arg) for arg in config.invocation_params.args],
+            "interpreter": interpreter(root),
             "pytest_version": pytest.__version__,
             "exit_status": int(exit_status),
             "failures": self.failures,
             "passed": list(self.passed),
             "durations": self.durations,
-            "inipath": str(config.inipath) if config.inipath else None,
+            "inipath": real(config.inipath) if config.inipath else None,
             "testpaths": [str(path) for path in config.getini("testpaths")],
             "python_files": [str(pattern) for pattern in config.getini("python_files")],
             "plugins": plugins(config),
@@ -94,6 +103,13 @@ def plugins(config: pytest.Config) -> list[dict[str, str]]:
         name = manager.get_name(plugin) or ""
         found.append({"name": name, "distribution": dist.project_name, "version": str(dist.version)})
     return found
+
+
+def _behind(text: str, named: str, root: str) -> str:
+    """Put ``root`` for the folder ``named`` wherever that stands as a whole path or the beginning of one."""
+    if named == root:
+        return text
+    return re.sub(rf"(?<![\w.-]){re.escape(named)}(?=[/\\:,]|$)", lambda _: root, text)
 
 
 def _source_roots() -> list[str]:

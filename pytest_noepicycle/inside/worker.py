@@ -171,7 +171,8 @@ class Worker:
             env[name] = path
         named = ("ids", "coverage", "trace", "stop_at_first_failure")
         kept = ("root", "rootdir", "cwd", "args", "sys_path")
-        return {**{name: self._setup[name] for name in kept}, **{name: request[name] for name in named}, "env": env}
+        job = {**{name: self._setup[name] for name in kept}, **{name: request[name] for name in named}, "env": env}
+        return {**job, "brief": bool(request.get("brief")) and not request["cold"]}
 
     def _forward(self, request: Dict[str, Any], batch: List[Dict[str, Any]]) -> None:
         self._wire.send({"say": "records", "trial": request["trial"], "records": batch})

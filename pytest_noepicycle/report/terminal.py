@@ -139,12 +139,20 @@ def _cost(summary: Summary, paper: Paper) -> None:
     paper.line(
         f"cost:   {ledger.spent} of {ledger.cap} tokens, {money}; {candidates} candidates, {result.seconds:.1f} s"
     )
-    for skipped in result.skipped:
-        paper.line(f"skipped {skipped.rung}: {skipped.why}")
+    for why, rungs in skipped_by_reason(result).items():
+        paper.line(f"not used: {', '.join(rungs)} ({why})")
     for warning in result.warnings:
         paper.line(f"warning: {harmless(warning)}", yellow=True)
     if result.baseline.unchecked:
         paper.line(f"unchecked: {len(result.baseline.unchecked)} tests that passed outside the sandbox and not in it")
+
+
+def skipped_by_reason(result: RunResult) -> dict[str, list[str]]:
+    """Return the rungs that could not be used, by the reason; none where it would have made no difference."""
+    grouped: dict[str, list[str]] = {}
+    for skipped in result.skipped if result.attempts and not result.solved else ():
+        grouped.setdefault(skipped.why, []).append(skipped.rung)
+    return grouped
 
 
 def _next(summary: Summary, paper: Paper, commands: str) -> None:

@@ -188,6 +188,7 @@ class WorkerBox:
             "coverage": trial.coverage,
             "cold": trial.cold,
             "stop_at_first_failure": trial.stop_at_first_failure,
+            "brief": trial.brief,
             "seconds": limits.seconds,
             "default_test_seconds": limits.default_test_seconds,
             "test_seconds": dict(limits.test_seconds),

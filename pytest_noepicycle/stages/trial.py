@@ -151,7 +151,7 @@ def _join(judged: Judged, standing: Standing, context: Context, lab: Lab) -> Sta
 
 
 def _run(patch: Patch, ids: tuple[str, ...], lab: Lab) -> Report:
-    return lab.run(Trial(patch, ids, lab.clocks.limits(ids, lab.seconds)))
+    return lab.run(Trial(patch, ids, lab.clocks.limits(ids, lab.seconds), brief=not lab.thorough))
 
 
 def reachable(tests: Iterable[str], patch: Patch, context: Context) -> tuple[str, ...]:

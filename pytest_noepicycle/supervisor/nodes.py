@@ -65,8 +65,7 @@ def _nothing_to_mend(state: State) -> State:
         stop = StopReason.FLAKY
     else:
         stop = StopReason.ENVIRONMENT
-    why = "; ".join(dict.fromkeys(f"{f.test}: {f.hint}" for f in state.findings))
-    return replace(state, stop=stop, why=why)
+    return replace(state, stop=stop)
 
 
 def attempt(state: State, work: Work) -> State:

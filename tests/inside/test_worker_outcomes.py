@@ -155,3 +155,18 @@ def test_a_run_stops_at_its_first_failure_when_asked_to(rig):
     report = rig.run("test_kinds.py::test_red", "test_kinds.py::test_green", stop_at_first_failure=True)
     assert report.end is End.STOPPED
     assert report.outcomes["test_kinds.py::test_green"].status is Status.MISSING
+
+
+def test_a_brief_trial_tells_the_same_of_every_test_as_a_full_one(rig):
+    """Left early and without tracebacks drawn up: statuses, exceptions, messages and frames are the same."""
+
+    def told(report):
+        return {
+            test: (o.status, o.failure and (o.failure.signature, o.failure.message, o.failure.frames))
+            for test, o in report.outcomes.items()
+        }
+
+    brief, full = rig.run(brief=True), rig.run()
+    assert (brief.end, full.end) == (End.COMPLETE, End.COMPLETE)
+    assert told(brief) == told(full)
+    assert rig.run("test_kinds.py::test_red", brief=True, stop_at_first_failure=True).end is not End.DIED
