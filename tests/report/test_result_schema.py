@@ -8,44 +8,14 @@ from importlib import resources
 
 import jsonschema
 import pytest
+from runs import SOLVED, failed, summary
 
 from pytest_noepicycle.domain.budget import Entry, Ledger, Usage
-from pytest_noepicycle.domain.patch import FileChange, Patch
-from pytest_noepicycle.domain.run import Attempt, Finding, RunResult, Skipped, StopReason
-from pytest_noepicycle.domain.score import Baseline
+from pytest_noepicycle.domain.run import Finding, StopReason
 from pytest_noepicycle.report import markdown
-from pytest_noepicycle.report.summary import Summary, as_json
+from pytest_noepicycle.report.summary import as_json
 
 SCHEMA = json.loads(resources.files("pytest_noepicycle").joinpath("schemas/result.schema.json").read_text("utf-8"))
-PATCH = Patch.of([FileChange("pkg/a.py", b"x = 1\n", b"x = 2\n")])
-SOLVED = RunResult(
-    run_id="r",
-    stop_reason=StopReason.SOLVED,
-    baseline=Baseline(("t.py::a", "t.py::b"), ("t.py::g",), ("t.py::u",)),
-    score=1.0,
-    verified=True,
-    applied=True,
-    fixed=("t.py::a", "t.py::b"),
-    findings=(Finding("t.py::f", "flaky", "passed in 1 of 3 runs"),),
-    patch=PATCH,
-    attempts=(Attempt(1, "local-search", 1.0, 1.0, "e", candidates=7, note="pkg/a.py:1: `1` → `2`"),),
-    skipped=(Skipped("claude-haiku-4-5", "no API key"),),
-    checks={"cold": "passed", "reverted": "passed"},
-    seconds=1.25,
-)
-LEDGER = Ledger(1000).reserve(Entry("c1", "r", "propose", 500, 0.01)).settle("c1", Usage(100, 20, 5, 1), 0.002)
-
-
-def summary(result: RunResult, ledger: Ledger = LEDGER) -> Summary:
-    """Return a summary around a result."""
-    return Summary(
-        result, ledger, ".noepi/runs/r", "abc", False, "f", {"kind": "docker", "image": None, "network": False}
-    )
-
-
-def failed(stop: StopReason) -> RunResult:
-    """Return a run that gained nothing."""
-    return replace(SOLVED, stop_reason=stop, score=0.0, verified=False, applied=False, fixed=(), patch=Patch())
 
 
 @pytest.mark.parametrize("stop", list(StopReason))
