@@ -42,7 +42,7 @@ from pytest_noepicycle.stages.propose import Gate, territory
 from pytest_noepicycle.supervisor import graph
 from pytest_noepicycle.supervisor.purse import Purse
 from pytest_noepicycle.supervisor.state import State
-from pytest_noepicycle.supervisor.work import Work
+from pytest_noepicycle.supervisor.work import Memory, Work
 
 _LOCK_WAIT = 10.0
 
@@ -148,6 +148,7 @@ class _Run:
         start = State(rung=entry or self.ladder.start)
         if entry is None:
             return replace(start, stop=StopReason.EXHAUSTED, why="no rung of the ladder can be used")
+        memory = Memory()
         work = Work(
             session=self.session,
             settings=self.settings,
@@ -158,7 +159,7 @@ class _Run:
             run_fresh=pool.run_fresh,
             executor=executor,
             width=width,
-            proposers=self._proposers(purse),
+            proposers=self._proposers(purse, memory),
             blocked=blocked,
             purse=purse,
             journal=journal,
@@ -167,6 +168,7 @@ class _Run:
             deadline=self.began + self.settings.time_limit,
             told=self._told,
             gate=Gate(self._territory(shot)),
+            memory=memory,
         )
         try:
             return graph.run(start, work)
@@ -186,16 +188,16 @@ class _Run:
                 skipped.append(Skipped(rung.name, "code from a model needs Docker, or --noepi-sandbox process"))
         return tuple(skipped)
 
-    def _proposers(self, purse: Purse) -> dict[str, Proposer]:
-        return {rung.name: self._proposer(rung, purse) for rung in self.ladder.rungs.values()}
+    def _proposers(self, purse: Purse, memory: Memory) -> dict[str, Proposer]:
+        return {rung.name: self._proposer(rung, purse, memory) for rung in self.ladder.rungs.values()}
 
-    def _proposer(self, rung: Rung, purse: Purse) -> Proposer:
+    def _proposer(self, rung: Rung, purse: Purse, memory: Memory) -> Proposer:
         if rung.kind == "search":
             return LocalSearch()
         model = MessagesModel(rung, keys.api_key(rung.api_key_env, self.session.tree) or "")
 
         def ask(question: Question) -> Answer:
-            left = self.began + self.settings.time_limit - time.monotonic()
+            left = self.began + self.settings.time_limit - time.monotonic() - memory.proof_seconds
             return purse.ask(model, question, rung=rung, purpose="propose", seconds=max(1.0, left))
 
         return ModelRung(ask, rung)
