@@ -8,7 +8,7 @@ import io
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,6 +16,7 @@ import pytest
 
 from pytest_noepicycle.adapters import ladder_files, tree
 from pytest_noepicycle.adapters.records import Record, Records
+from pytest_noepicycle.domain.settings import Settings
 from pytest_noepicycle.errors import NoepiError, UsageError
 from pytest_noepicycle.inside.options import OPTIONS, parsed
 from pytest_noepicycle.report.summary import as_json
@@ -204,6 +205,29 @@ def _drawn(start: str, rungs: dict[str, dict[str, str]]) -> str:
     return text.getvalue().rstrip()
 
 
+def _check_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--python", default=sys.executable, metavar="PYTHON", help="the project's interpreter")
+    parser.add_argument("--ladder", default="default", metavar="NAME|FILE", help="the ladder to look at")
+    parser.add_argument("--sandbox", default="auto", choices=("auto", "docker", "process"), help="the sandbox to try")
+
+
+def _check(given: argparse.Namespace) -> int:
+    """Try each part for real; broken parts make the status 1."""
+    from pytest_noepicycle import checking
+
+    settings = Settings(ladder=given.ladder, sandbox=given.sandbox)
+    findings = []
+    for finding in checking.check(given.python, Path.cwd(), settings):
+        findings.append(finding)
+        if not given.json:
+            print(f"{finding.state:<7} {finding.part:<8} {finding.text}", flush=True)  # noqa: T201
+            if finding.advice:
+                print(f"{'':<16} {finding.advice}")  # noqa: T201
+    if given.json:
+        _print_json([asdict(finding) for finding in findings])
+    return NOT_DONE if any(finding.state == checking.BROKEN for finding in findings) else DONE
+
+
 def _print_json(document: Any) -> None:
     print(json.dumps(document, indent=2, ensure_ascii=False))  # noqa: T201
 
@@ -213,6 +237,7 @@ COMMANDS = (
     Command("apply", "change the work tree as a run's patch says", _run_argument, _apply),
     Command("undo", "take a run's patch back out of the work tree", _run_argument, _undo),
     Command("report", "print a run's report", _run_argument, _report),
+    Command("check", "tell what works on this machine", _check_arguments, _check),
     Command("ladder", "list, show or check ladders", _ladder_arguments, _ladder),
 )
 
