@@ -7,6 +7,10 @@ import hashlib
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
+
+
+Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +23,7 @@ class FileChange:
 
     def hunks(self) -> tuple[tuple[int, int, int, int], ...]:
         """Return the changed line ranges (before start, before end, after start, after end), from zero."""
-        old, new = _lines(self.before), _lines(self.after)
-        matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-        return tuple(tuple(op[1:]) for op in matcher.get_opcodes() if op[0] != "equal")  # type: ignore[misc]
+        return tuple(op[1:] for op in _edits(_lines(self.before), _lines(self.after)))
 
     def touched_lines(self) -> frozenset[int]:
         """Return the 1-based lines of the old file that the change replaces, or stands beside."""
@@ -117,8 +119,7 @@ def _file_diff(change: FileChange) -> bytes:
 
 
 def _unified(old: list[bytes], new: list[bytes]) -> Iterable[bytes]:
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    for group in matcher.get_grouped_opcodes(3):
+    for group in _Lines(old, new).get_grouped_opcodes(3):
         first, last = group[0], group[-1]
         yield f"@@ -{_span(first[1], last[2])} +{_span(first[3], last[4])} @@\n".encode()
         for tag, i1, i2, j1, j2 in group:
@@ -188,6 +189,27 @@ def _join(base: list[bytes], ours: list[bytes], theirs: list[bytes]) -> bytes | 
     return b"".join(base)
 
 
-def _edits(old: list[bytes], new: list[bytes]) -> list[tuple[str, int, int, int, int]]:
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    return [op for op in matcher.get_opcodes() if op[0] != "equal"]
+def _edits(old: list[bytes], new: list[bytes]) -> list[Opcode]:
+    return [op for op in _Lines(old, new).get_opcodes() if op[0] != "equal"]
+
+
+class _Lines(difflib.SequenceMatcher[bytes]):
+    """Compares two lists of lines, quickly where they differ in few places: equal ends are not looked at."""
+
+    def __init__(self, old: list[bytes], new: list[bytes]) -> None:
+        shorter = min(len(old), len(new))
+        self._head = next((i for i in range(shorter) if old[i] != new[i]), shorter)
+        rest = shorter - self._head
+        self._tail = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
+        self._whole = len(old), len(new)
+        middle = slice(self._head, len(old) - self._tail), slice(self._head, len(new) - self._tail)
+        super().__init__(None, old[middle[0]], new[middle[1]], autojunk=False)
+
+    def get_opcodes(self) -> list[Opcode]:
+        """Return the steps from old to new, with the equal ends put back."""
+        head, (old, new) = self._head, self._whole
+        steps: list[Opcode] = [("equal", 0, head, 0, head)] if head else []
+        steps += [(tag, i1 + head, i2 + head, j1 + head, j2 + head) for tag, i1, i2, j1, j2 in super().get_opcodes()]
+        if self._tail:
+            steps.append(("equal", old - self._tail, old, new - self._tail, new))
+        return steps

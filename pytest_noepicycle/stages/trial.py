@@ -80,8 +80,12 @@ def screen(
     once; one that gains is then joined with the gains before it and tried again with them. Ctrl-C keeps the gains.
     """
     state = Screening(standing, 0)
+
+    def may_gain(proposal: Proposal) -> bool:
+        return not state.standing.fixed.issuperset(reachable(context.remaining, proposal.patch, context))
+
     try:
-        for judged in _in_order(proposals, context, lab):
+        for judged in _in_order(proposals, context, lab, may_gain):
             state = replace(state, tried=state.tried + 1, last=judged)
             if judged.score.fixed - state.standing.fixed and not judged.score.lost:
                 better = _join(judged, state.standing, context, lab)
@@ -97,20 +101,32 @@ def screen(
     return state
 
 
-def _in_order(proposals: Iterable[Proposal], context: Context, lab: Lab) -> Iterator[Judged]:
-    """Try a few ahead, hand out their judgements in the order of the proposals."""
+def _in_order(
+    proposals: Iterable[Proposal], context: Context, lab: Lab, may_gain: Callable[[Proposal], bool]
+) -> Iterator[Judged]:
+    """Try a few ahead, hand out their judgements in the order of the proposals.
+
+    What can reach nothing but tests that were mended meanwhile is left out, whether it had begun or not: so the
+    same judgements come out however many are tried ahead.
+    """
     waiting: deque[Future[Judged]] = deque()
-    source = iter(proposals)
     try:
-        for proposal in source:
-            waiting.append(lab.executor.submit(try_alone, proposal, context, lab))
+        for proposal in proposals:
+            if may_gain(proposal):
+                waiting.append(lab.executor.submit(try_alone, proposal, context, lab))
             if len(waiting) >= lab.width:
-                yield waiting.popleft().result()
+                yield from _next(waiting, may_gain)
         while waiting:
-            yield waiting.popleft().result()
+            yield from _next(waiting, may_gain)
     finally:
         for future in waiting:
             future.cancel()
+
+
+def _next(waiting: deque[Future[Judged]], may_gain: Callable[[Proposal], bool]) -> Iterator[Judged]:
+    judged = waiting.popleft().result()
+    if may_gain(judged.proposal):
+        yield judged
 
 
 def try_alone(proposal: Proposal, context: Context, lab: Lab) -> Judged:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from toy import World, context, edit, lab
 
@@ -125,3 +127,16 @@ def test_only_tests_that_ran_a_touched_line_are_reached(world: World):
     assert reached(known) == ("test_m.py::b", "test_m.py::new")
     assert reached({**known, "": {"m.py": frozenset({4})}}) == tests
     assert reached({"test_m.py::a": {"other.py": frozenset({1})}}) == tests
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_what_can_only_reach_mended_tests_is_not_tried_any_more(world: World, width: int):
+    """After the gain, edits of the same lines are left out: the same judgements come out at any width."""
+    lines = {"test_m.py::a": {"m.py": frozenset({1})}, "test_m.py::b": {"m.py": frozenset({4})}}
+    known = replace(context(world, BASE), coverage=lines)
+    proposals = [edit(world, "m.py", b"a = 1", b"a = %d" % n) for n in (2, 3, 4, 5, 6)]
+    proposals.append(edit(world, "m.py", b"b = 1", b"b = 2"))
+    told = []
+    done = screen(proposals, known, Standing(Patch()), lab(world, BASE, width), lambda j, s: told.append(j.proposal))
+    assert told == [proposals[0], proposals[-1]]
+    assert done.standing.fixed == set(BASE.targets)
