@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from pytest_noepicycle import commands_verify
 from pytest_noepicycle.adapters import ladder_files, tree
 from pytest_noepicycle.adapters.records import Record, Records
 from pytest_noepicycle.domain.settings import Settings
@@ -39,7 +40,10 @@ class Command:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status: 0 done, 1 not done, 2 wrong use."""
     parser = _parser()
-    known, rest = parser.parse_known_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    after = words[words.index("--") + 1 :] if "--" in words else []  # pytest's own, whatever they look like
+    known, rest = parser.parse_known_args(words[: len(words) - len(after) - 1] if "--" in words else words)
+    rest += after
     if rest and not known.takes_rest:
         parser.error(f"unknown arguments: {' '.join(rest)}")
     known.rest = [*getattr(known, "pytest_args", []), *rest]
@@ -64,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in COMMANDS:
         sub = commands.add_parser(command.name, help=command.help, description=command.help, allow_abbrev=False)
-        sub.set_defaults(run=command.run, takes_rest=command.name == "fix")
+        sub.set_defaults(run=command.run, takes_rest=command.name in ("fix", "verify"))
         command.arguments(sub)
         sub.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
     return parser
@@ -234,6 +238,7 @@ def _print_json(document: Any) -> None:
 
 COMMANDS = (
     Command("fix", "run a project's tests and repair what fails", _fix_arguments, _fix),
+    Command("verify", "prove or refute a patch that anyone wrote", commands_verify.arguments, commands_verify.run),
     Command("apply", "change the work tree as a run's patch says", _run_argument, _apply),
     Command("undo", "take a run's patch back out of the work tree", _run_argument, _undo),
     Command("report", "print a run's report", _run_argument, _report),

@@ -13,6 +13,7 @@ from pytest_noepicycle.errors import NoepiError, UsageError
 
 _PLUGIN = "_noepi_inside.laid_out"
 # As ``python -m pytest`` would, with the folder of our half at the end of the path, where it can hide nothing.
+_CALLED_WRONGLY = 4
 _START = "import sys; sys.path.append(sys.argv.pop(1)); import pytest; sys.exit(pytest.main())"
 
 
@@ -29,6 +30,8 @@ def run_tests(python: str, arguments: list[str], output: TextIO, folder: Path) -
         status = _call(command, {**os.environ, "NOEPI_SESSION_FILE": str(target)}, output, python)
         if target.exists():
             facts = json.loads(target.read_text("utf-8"))
+            if facts["exit_status"] == _CALLED_WRONGLY and not facts["failures"]:
+                raise UsageError("pytest was called in a way it does not understand", hint="Read what it says above.")
             return {**facts, "args": arguments}  # without what was put in front of them here
     if status == 2:
         raise NoepiError("the test run was interrupted", hint="")

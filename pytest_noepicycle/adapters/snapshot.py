@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from pytest_noepicycle.errors import SandboxError
 
@@ -18,6 +19,7 @@ LEFT_OUT_FOLDERS = frozenset(
     | {".ruff_cache", ".hypothesis", ".noepi", ".idea", ".vscode"}
 )
 _SECRET_NAMES = frozenset({".netrc", ".pypirc", ".git-credentials", "id_rsa", "id_ed25519"})
+_OPEN_FILES = "/proc/self/fd/"
 MOST_FILES = 100_000
 MOST_BYTES = 2 * 1024**3
 
@@ -30,6 +32,7 @@ class TreeSnapshot:
     archive: str
     links: frozenset[str]
     index: dict[str, tuple[int, int]] = field(repr=False)
+    held: BinaryIO = field(repr=False)
 
     @property
     def files(self) -> frozenset[str]:
@@ -46,8 +49,10 @@ class TreeSnapshot:
             return archive.read(place[1])
 
     def close(self) -> None:
-        """Remove the tar file."""
-        Path(self.archive).unlink(missing_ok=True)
+        """Remove the tar file; may be called twice."""
+        self.held.close()
+        if not self.archive.startswith(_OPEN_FILES):
+            Path(self.archive).unlink(missing_ok=True)
 
 
 def snapshot(root: str, *, leave_out: frozenset[str] = frozenset()) -> TreeSnapshot:
@@ -55,11 +60,32 @@ def snapshot(root: str, *, leave_out: frozenset[str] = frozenset()) -> TreeSnaps
 
     ``leave_out`` are further absolute folders (the record's own). :raises SandboxError: where it is too large.
     """
+    held, archive = _archive()
+    try:
+        links, index = _fill(held, root, leave_out)
+    except BaseException:
+        TreeSnapshot(root, archive, frozenset(), {}, held).close()
+        raise
+    held.flush()
+    return TreeSnapshot(root, archive, links, index, held)
+
+
+def _archive() -> tuple[BinaryIO, str]:
+    """Open a file for the archive. On Linux it has no name, and so goes with this process, however that ends."""
+    held = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115 - the snapshot closes it
+    nameless = f"{_OPEN_FILES}{held.fileno()}"
+    if os.path.exists(nameless):
+        return held, nameless
+    held.close()
     handle, archive = tempfile.mkstemp(prefix="noepi-", suffix=".tar")
+    return os.fdopen(handle, "wb"), archive
+
+
+def _fill(raw: BinaryIO, root: str, leave_out: frozenset[str]) -> tuple[frozenset[str], dict[str, tuple[int, int]]]:
     index: dict[str, tuple[int, int]] = {}
     links: set[str] = set()
     total = 0
-    with os.fdopen(handle, "wb") as raw, tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as tar:
+    with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for path, relative, info in _walk(root, leave_out):
             member = tar.gettarinfo(path, arcname=relative)
             member.uid = member.gid = 0
@@ -78,7 +104,7 @@ def snapshot(root: str, *, leave_out: frozenset[str] = frozenset()) -> TreeSnaps
                 member.type, member.linkname, member.size = tarfile.REGTYPE, "", len(content)
                 tar.addfile(member, io.BytesIO(content))
                 index[relative] = (tar.offset - _padded(len(content)), len(content))
-    return TreeSnapshot(root, archive, frozenset(links), index)
+    return frozenset(links), index
 
 
 def _padded(size: int) -> int:

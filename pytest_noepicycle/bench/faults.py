@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import random
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -114,8 +115,10 @@ def one_line_change(before: str, after: str) -> tuple[int, str, str] | None:
 
 def compiles(source: str) -> bool:
     """Whether a text is Python."""
-    try:
-        compile(source, "<fault>", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError):
-        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what Python merely frowns at is a fine fault
+        try:
+            compile(source, "<fault>", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError):
+            return False
     return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -217,4 +218,5 @@ def _json(seed: int, found: Sequence[Outcome]) -> str:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # or the repair under way would outlive us
     raise SystemExit(main())

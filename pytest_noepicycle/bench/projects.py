@@ -133,7 +133,7 @@ def run_suite(project: Project, python: Path, tree: Path, seconds: float) -> Sui
 def pytest_command(project: Project, python: Path) -> list[str]:
     """Return the command that runs the package's suite in its environment."""
     # langsmith's plugin comes along with langgraph and costs every pytest run half a second.
-    options = ["-q", "-p", "no:cacheprovider", "-p", "no:langsmith_plugin"]
+    options = ["-q", "-p", "no:langsmith_plugin"]
     return [str(python), "-B", "-m", "pytest", *options, *project.arguments]
 
 

@@ -29,6 +29,8 @@ class Surface:
         options = _sibling("options")
         if options is not None:
             options.add_options(parser)
+        # Known even where the project has switched the cache off: strict configuration would refuse our -o else.
+        parser.addini("cache_dir", "Where pytest keeps its cache", default=".pytest_cache")
 
     def pytest_addhooks(self, pluginmanager: pytest.PytestPluginManager) -> None:
         """Register the hook specifications, where this half has them."""

@@ -6,12 +6,13 @@ Loaded with ``-p``; writes what the session was to the file that ``NOEPI_SESSION
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Generator, List
 
 import pytest
 
 from . import hookspecs, options
 from .session import SessionRecorder, write
+from .starting import put_off_conftest
 
 FILE = "NOEPI_SESSION_FILE"
 
@@ -24,6 +25,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     """Register the hook specifications, so that a project's conftest may implement them."""
     pluginmanager.add_hookspecs(hookspecs)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: List[str]
+) -> Generator[None, Any, Any]:
+    """Let a conftest that cannot be imported fail as the collection of its folder."""
+    return (yield from put_off_conftest(early_config, parser, args))
 
 
 def pytest_configure(config: pytest.Config) -> None:

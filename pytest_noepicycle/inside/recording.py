@@ -7,8 +7,10 @@ import os
 from typing import Any, Dict, Generator, List, Optional, Sequence, Union
 
 import pytest
+from _pytest.config import ConftestImportFailure
 
 from .failing import failure_of
+from .starting import put_off_conftest
 from .tracer import MonitoringTracer, TraceFunctionTracer
 
 _IDS_A_RECORD = 1000
@@ -85,6 +87,13 @@ class Recorder:
         status = 2 if self._interrupted else status
         self._records.write({"k": "end", "status": status, "count": self._count, "stopped": self._stopped})
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_load_initial_conftests(
+        self, early_config: pytest.Config, parser: pytest.Parser, args: List[str]
+    ) -> Generator[None, Any, Any]:
+        """Let a conftest that cannot be imported fail as the collection of its folder."""
+        return (yield from put_off_conftest(early_config, parser, args))
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> None:
         """Set what addopts or the environment may have set otherwise, before other plugins read it."""
@@ -135,8 +144,7 @@ class Recorder:
         """Record what could not be collected."""
         report = yield
         if report.outcome == "failed":
-            call = getattr(report, "call", None)
-            failure = failure_of(getattr(call, "excinfo", None), str(report.longrepr), self._root)
+            failure = failure_of(_cause(getattr(report, "call", None)), str(report.longrepr), self._root)
             self._records.write({"k": "collect", "id": report.nodeid, "failure": failure})
         return report
 
@@ -144,7 +152,7 @@ class Recorder:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Record where a test begins, and after it the lines it has reached."""
         self._phases, self._parts = {}, []
-        self._records.write({"k": "start", "id": item.nodeid})
+        self._records.write({"k": "start", "id": item.nodeid, "excused": _excused(item)})
         if self._tracer is not None:
             self._tracer.take()
             self._tracer.resume()
@@ -207,9 +215,26 @@ class Recorder:
 
 
 def _key(item: pytest.Item, order: Dict[str, int]) -> Optional[int]:
-    """Return a test's place in the order: its own, or that of its file."""
-    place = order.get(item.nodeid)
-    return place if place is not None else order.get(item.nodeid.partition("::")[0])
+    """Return a test's place in the order: its own, or that of its file, or of a folder that holds it."""
+    path = item.nodeid.partition("::")[0]
+    folders = [path.rsplit("/", up)[0] for up in range(1, path.count("/") + 1)]
+    return next((order[name] for name in (item.nodeid, path, *folders, ".") if name in order), None)
+
+
+def _excused(item: pytest.Item) -> bool:
+    """Whether a test says of itself that it may be skipped or fail, before anything of it has run."""
+    obj, owner = getattr(item, "obj", None), getattr(item, "cls", None)
+    signs = ("__unittest_skip__", "__unittest_expecting_failure__")
+    marked = any(item.get_closest_marker(name) is not None for name in ("skip", "skipif", "xfail"))
+    return marked or any(getattr(thing, sign, False) is True for thing in (obj, owner) for sign in signs)
+
+
+def _cause(call: Any) -> Any:
+    """Return what was raised while collecting; of a conftest that could not be imported, why."""
+    excinfo = getattr(call, "excinfo", None)
+    if excinfo is not None and isinstance(excinfo.value, ConftestImportFailure):
+        return pytest.ExceptionInfo.from_exception(excinfo.value.cause)
+    return excinfo
 
 
 def _worst(reports: List[Any]) -> Any:

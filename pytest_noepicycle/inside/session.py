@@ -43,8 +43,12 @@ class SessionRecorder:
             self.passed[report.nodeid] = None
 
     def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
-        """Tell a person's Ctrl-C from pytest's own stop after collection errors or ``-x``."""
-        self.interrupted = not isinstance(excinfo.value, pytest.Session.Interrupted)
+        """Tell a person's Ctrl-C and ``pytest.exit`` from a stop after collection errors or ``-x``.
+
+        Those are exceptions derived from Ctrl-C's: pytest's own and, under xdist, another one.
+        """
+        stop = excinfo.value
+        self.interrupted = type(stop) is KeyboardInterrupt or isinstance(stop, pytest.exit.Exception)
 
     def facts(self, exit_status: int) -> dict[str, Any]:
         """Return the finished session as JSON: the constructor's form of the engine's ``Session``.

@@ -1,8 +1,10 @@
-"""Foreign text made harmless before it is shown: no control characters, no commands, no endless lines."""
+"""Foreign text made harmless before it is shown: no control characters, commands, secrets or endless lines."""
 
 from __future__ import annotations
 
 import re
+
+from pytest_noepicycle.domain.redaction import redacted
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
 
@@ -10,9 +12,10 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u2
 def harmless(text: str, *, longest: int = 2000) -> str:
     """Return the text with control and bidirectional characters shown as ``\\xNN``, cut at ``longest`` characters.
 
-    Lines that a CI service would take for commands of its own (``::error::``) lose that form.
+    Lines that a CI service would take for commands of its own (``::error::``) lose that form, and what has the form
+    of a secret is left out.
     """
-    shown = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
+    shown = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", redacted(text).replace("\r\n", "\n"))
     shown = re.sub(r"^(\s*)(::|##\[)", "\\1\u200b\\2", shown, flags=re.MULTILINE)
     return shown if len(shown) <= longest else f"{shown[:longest]}… ({len(shown) - longest} characters more)"
 

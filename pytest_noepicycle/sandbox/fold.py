@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ from pytest_noepicycle.domain.failure import Failure, Frame
 from pytest_noepicycle.domain.trial import End, Outcome, Report, Status
 
 _T = TypeVar("_T")
+_EXCUSABLE = (Status.SKIPPED, Status.XFAILED)
 _ENDS = {end.value: end for end in (End.COMPLETE, End.STOPPED, End.TIMEOUT, End.DIED, End.VOID)}
 _STEERING = (*range(32), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _PRINTABLE = dict.fromkeys((code for code in _STEERING if chr(code) not in "\n\t"), 0xFFFD)
@@ -37,6 +38,7 @@ class _Test:
 
     outcomes: dict[str, str] = field(default_factory=dict)
     xfail: bool = False
+    excused: bool = False  # marked by its author as one that may be skipped or fail
     seconds: float = 0.0
     failure: Failure | None = None
 
@@ -108,10 +110,12 @@ def _report(reading: _Reading, ids: Sequence[str] | None, closing: Closing) -> R
     found.update({name: Outcome(name, Status.ERROR, failure=failure) for name, failure in reading.collect.items()})
     wanted = dict.fromkeys(ids) if ids is not None else dict.fromkeys((*reading.tests, *reading.collected))
     files = {name for name in wanted if "::" not in name}
+    excused = {name for name, test in reading.tests.items() if test.excused}
+    alone = {name: outcome for name, outcome in found.items() if ids is None or name not in wanted}
     for name in files - found.keys():
-        found[name] = _file(name, found)
+        found[name] = _file(name, alone, excused)
     outcomes = {name: found.get(name) or Outcome(name, Status.MISSING) for name in wanted}
-    asked = {n: o for n, o in found.items() if n in reading.collect or n.partition("::")[0] in files}
+    asked = {n: o for n, o in found.items() if n in reading.collect or any(_lies_in(n, file) for file in files)}
     if closing.hung is not None and closing.hung in outcomes:
         outcomes[closing.hung] = _timed_out(closing.hung, reading.tests.get(closing.hung))
     return Report(
@@ -145,16 +149,25 @@ def _status(test: _Test) -> Status:
     return Status.PASSED
 
 
-def _file(name: str, found: Mapping[str, Outcome]) -> Outcome:
-    """Judge a file as one target: it passes when it was collected and all its tests pass."""
-    inside = [outcome for test, outcome in found.items() if test.startswith(f"{name}::")]
-    bad = [outcome for outcome in inside if not outcome.passed]
+def _file(name: str, found: Mapping[str, Outcome], excused: Set[str]) -> Outcome:
+    """Judge a file or folder as one target: it passes when it was collected and all its tests pass.
+
+    Tests that are marked to be skipped or to fail may do so, as long as another one passes.
+    """
+    inside = [outcome for test, outcome in found.items() if _lies_in(test, name)]
+    bad = [o for o in inside if not o.passed and not (o.test in excused and o.status in _EXCUSABLE)]
     seconds = sum(outcome.duration for outcome in inside)
-    if not inside:
+    if not any(outcome.passed for outcome in inside) and not bad:
         return Outcome(name, Status.MISSING)
     if not bad:
         return Outcome(name, Status.PASSED, seconds)
     return replace(bad[0], test=name, duration=seconds)
+
+
+def _lies_in(test: str, place: str) -> bool:
+    """Whether an id belongs to a file or to a folder, the root's folder being a dot."""
+    path = test.partition("::")[0]
+    return place == "." or path == place or path.startswith(f"{place}/")
 
 
 def _timed_out(name: str, test: _Test | None) -> Outcome:
@@ -169,7 +182,7 @@ def _start(reading: _Reading, record: Mapping[str, Any]) -> None:
         raise Untrusted(f"{name} started twice")
     if reading.current is not None:
         raise Untrusted(f"{name} started before {reading.current} had ended")
-    reading.tests[name] = _Test()
+    reading.tests[name] = _Test(excused=record.get("excused") is True)
     reading.current = name
 
 

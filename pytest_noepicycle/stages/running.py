@@ -41,8 +41,8 @@ def run_all(run: Run, trial: Trial) -> Report:
             break
         seconds = trial.limits.seconds - total.seconds
         more = run(replace(trial, ids=left, limits=replace(trial.limits, seconds=seconds)))
-        if not more.outcomes:
-            break
+        if not any(outcome.status is not Status.MISSING for outcome in more.outcomes.values()):
+            break  # nothing came to run: it would be the same again
         total = _joined(total, more)
     return total
 

@@ -75,6 +75,8 @@ def _without_failure(test: str, outcomes: list[Outcome], first: Report) -> Failu
     if collect is not None and collect.failure is not None:
         what = f"{collect.failure.exception}: {collect.failure.message[:200]}"
         return Finding(test, "environment", f"its file cannot be collected in the sandbox: {what}")
+    if first.why and statuses == {Status.MISSING}:
+        return Finding(test, "environment", f"the tests cannot be run in the sandbox: {first.why}")
     seen = ", ".join(sorted(statuses))
     return Finding(test, "environment", f"in the sandbox it is {seen}; noepi_env lets environment names through")
 

@@ -3,80 +3,230 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.score import Baseline
 from pytest_noepicycle.domain.trial import End, Report, Status, Trial
+from pytest_noepicycle.stages.disguise import Disguise, disguise
+from pytest_noepicycle.stages.perturb import Perturbed, perturb
 from pytest_noepicycle.stages.running import Clocks, Run, run_all
+from pytest_noepicycle.stages.test_source import Read
 
-PASSED, FAILED = "passed", "failed"
+PASSED, FAILED, IMPOSSIBLE = "passed", "failed", "impossible"
+_FEW = 12  # guards lost by chance are few; more of them are lost
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``fixed`` and ``lost`` as a cold run of everything showed them; ``checks`` by name: passed or failed."""
+    """``fixed`` and ``lost`` as a cold run of everything showed them; ``checks`` by name: passed, failed, impossible.
+
+    ``unsteady`` are guards that fail without the patch as well, or fail and pass with it.
+    """
 
     fixed: tuple[str, ...]
     lost: tuple[str, ...]
     checks: Mapping[str, str] = field(default_factory=dict)
-    unsteady: tuple[str, ...] = ()  # guards that fail without the patch as well
+    unsteady: tuple[str, ...] = ()
     why: str = ""
+    unperturbed: tuple[str, ...] = ()  # targets whose expectations could not be changed
+    unknown: tuple[str, ...] = ()  # ids that the baseline does not know: they never score
 
     @property
     def holds(self) -> bool:
-        """Whether every check passed and no guard was lost."""
-        return bool(self.fixed) and not self.lost and all(value == PASSED for value in self.checks.values())
+        """Whether something was fixed, no guard was lost and no check failed; an impossible one is only said."""
+        return bool(self.fixed) and not self.lost and FAILED not in self.checks.values()
 
 
-def verify(patch: Patch, baseline: Baseline, run: Run, clocks: Clocks, *, seconds: float) -> Verdict:
-    """Prove or refute a patch. ``run`` opens a fresh box for each trial; ``seconds`` bounds each of them."""
-    canary = Canary.for_tests(baseline.targets)
-    ids = (*baseline.targets, *baseline.guards, *canary.ids)
-    limits = clocks.limits(ids, seconds)
-    report = run_all(run, Trial(patch, ids, limits, overlay=canary.overlay, cold=True))
-    passing = report.passing()
-    fixed = tuple(test for test in baseline.targets if test in passing)
-    lost = tuple(test for test in baseline.guards if test not in passing)
-    lost, unsteady = _steady(lost, run, clocks, seconds)
-    checks = {
-        "cold": PASSED if report.end is End.COMPLETE and fixed and not lost else FAILED,
-        "canaries": PASSED if canary.sings(report) else FAILED,
-    }
-    if fixed:
-        checks["reverted"] = PASSED if _fail_without(fixed, run, clocks, seconds) else FAILED
-    return Verdict(fixed, lost, checks, unsteady, _why(report, fixed, lost, baseline, checks))
+def verify(
+    patch: Patch,
+    baseline: Baseline,
+    run: Run,
+    clocks: Clocks,
+    *,
+    seconds: float,
+    read: Read | None = None,
+    collected: tuple[str, ...] = (),
+    hanging: frozenset[str] = frozenset(),
+) -> Verdict:
+    """Prove or refute a patch. ``run`` opens a fresh box for each trial; ``seconds`` bounds each of them.
+
+    ``read`` reads the baseline's files: without it no expectation can be perturbed and no test disguised.
+    ``collected`` are the baseline's ids in pytest's order, ``hanging`` the targets that hung there: any other
+    test that hangs ends the proof.
+    """
+    return _Proof(patch, baseline, run, clocks, seconds, read, collected, hanging).verdict()
 
 
-def _steady(lost: tuple[str, ...], run: Run, clocks: Clocks, seconds: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Run lost guards without the patch: one that fails there too proves nothing against it."""
-    if not lost:
-        return (), ()
-    report = run_all(run, Trial(Patch(), lost, clocks.limits(lost, seconds), cold=True))
-    passing = report.passing()
-    return tuple(t for t in lost if t in passing), tuple(t for t in lost if t not in passing)
+@dataclass(frozen=True, slots=True)
+class _Proof:
+    """What a proof is taken of and with."""
 
+    patch: Patch
+    baseline: Baseline
+    run: Run
+    clocks: Clocks
+    seconds: float
+    read: Read | None
+    collected: tuple[str, ...]
+    hanging: frozenset[str]
 
-def _fail_without(fixed: tuple[str, ...], run: Run, clocks: Clocks, seconds: float) -> bool:
-    """The same targets must fail again on the tree as it was."""
-    report = run_all(run, Trial(Patch(), fixed, clocks.limits(fixed, seconds), cold=True))
-    return report.end is not End.LOST and not report.passing() & frozenset(fixed)
+    def verdict(self) -> Verdict:
+        """Run everything cold; only where that gains and loses nothing, look for what else could explain it."""
+        canary = Canary.for_tests(self.baseline.targets or self.baseline.guards, self.patch.digest)
+        ids = (*self.baseline.targets, *self.baseline.guards, *canary.ids)
+        report = self._try(self.patch, ids, canary.overlay)
+        whole = report.end is End.COMPLETE or (report.end is End.TIMEOUT and bool(self.hanging))
+        passing = report.passing()
+        fixed = tuple(test for test in self.baseline.targets if whole and test in passing)
+        lost, unsteady = self._steady(self._lost(report, whole), report)
+        gained = bool(fixed) or not self.baseline.targets
+        checks = {
+            "cold": PASSED if whole and gained and not lost else FAILED,
+            "canaries": PASSED if canary.sings(report) else FAILED,
+        }
+        unperturbed: tuple[str, ...] = ()
+        if fixed and FAILED not in checks.values():
+            unperturbed = self._look_deeper(fixed, checks)
+        why = _why(report, fixed, lost, self.baseline, checks, whole=whole)
+        return Verdict(fixed, lost, checks, unsteady, why, unperturbed, report.unknown)
+
+    def _lost(self, report: Report, whole: bool) -> tuple[str, ...]:
+        """Return the guards that do not pass; of a run that broke off, only the one that it broke off in."""
+        if not whole:
+            return tuple(test for test in self.baseline.guards if test == report.hung)
+        passing = report.passing()
+        return tuple(test for test in self.baseline.guards if test not in passing)
+
+    def _look_deeper(self, fixed: tuple[str, ...], checks: dict[str, str]) -> tuple[str, ...]:
+        """Revert, disguise and perturb, in this order; the first check that fails is the last that is made."""
+        read = self.read or (lambda path: None)
+        known = self.collected or (*self.baseline.targets, *self.baseline.guards)
+        masked = disguise(fixed, known, read, salt=self.patch.digest)
+        sound = self._reverted(fixed, masked, checks)
+        if FAILED not in checks.values():
+            self._disguised(fixed, masked, sound, checks)
+        if FAILED in checks.values():
+            return ()
+        plan = perturb(fixed, read, renumber=bool(self.collected))
+        self._perturbed(plan, checks)
+        return plan.impossible
+
+    def _reverted(self, fixed: tuple[str, ...], masked: Disguise, checks: dict[str, str]) -> frozenset[str]:
+        """Without the patch the targets must fail again. Return the disguised targets that are fit for use.
+
+        Those are the ones that fail without the patch as well, in a file whose guards pass in disguise.
+        """
+        steady = masked.of(self.baseline.guards)
+        ids = (*fixed, *masked.of(fixed), *steady, *masked.canaries)
+        report = self._try(Patch(), ids, masked.overlay)
+        passing = report.passing()
+        red = report.end is not End.LOST and not passing & frozenset(fixed)
+        checks["reverted"] = PASSED if red else FAILED
+        spoilt = {test.split("::")[0] for test in steady if test not in passing}
+        found = report.select(masked.of(fixed))
+        usual = (Status.FAILED, Status.ERROR, Status.TIMEOUT)
+        return frozenset(t for t, o in found.items() if o.status in usual and t.split("::")[0] not in spoilt)
+
+    def _disguised(
+        self, fixed: tuple[str, ...], masked: Disguise, sound: frozenset[str], checks: dict[str, str]
+    ) -> None:
+        """Once more green, cold: under other names where that is sound, else under their own."""
+        hidden = tuple(test for test in masked.of(fixed) if test in sound)
+        plain = tuple(test for test in fixed if masked.ids.get(test) not in sound)
+        canaries = tuple(c for c in masked.canaries if any(t.split("::")[0] == c.split("::")[0] for t in hidden))
+        passing, steady = frozenset[str](), True
+        for ids, overlay in ((plain, {}), ((*hidden, *canaries), masked.overlay if hidden else {})):
+            if ids:
+                report = self._try(self.patch, ids, overlay)
+                passing |= report.passing()
+                steady = steady and report.end in (End.COMPLETE, End.TIMEOUT)
+                red = all(o.status is Status.FAILED for o in report.select(c for c in canaries if c in ids).values())
+                checks["canaries"] = checks["canaries"] if red else FAILED
+        if not steady or frozenset(plain) - passing:
+            checks["cold"] = FAILED
+        checks["disguised"] = IMPOSSIBLE if not hidden else FAILED if frozenset(hidden) - passing else PASSED
+
+    def _perturbed(self, plan: Perturbed, checks: dict[str, str]) -> None:
+        """With other expectations each target must fail, and be seen to."""
+        if not plan.targets:
+            checks["perturbed"] = IMPOSSIBLE
+            return
+        report = self._try(self.patch, plan.ids(), plan.overlay)
+        statuses = [self._status(report, plan, test) for test in plan.targets]
+        failed = (Status.FAILED, Status.ERROR)
+        if Status.PASSED in statuses or report.end in (End.VOID, End.DIED, End.LOST):
+            checks["perturbed"] = FAILED
+        elif all(status in failed for status in statuses):
+            checks["perturbed"] = PASSED
+        else:
+            checks["perturbed"] = self._unseen(plan)
+
+    def _unseen(self, plan: Perturbed) -> str:
+        """Some target was not seen to fail: our doing if it is not seen without the patch either."""
+        report = self._try(Patch(), plan.ids(), plan.overlay)
+        failed = (Status.FAILED, Status.ERROR)
+        seen = all(self._status(report, plan, test) in failed for test in plan.targets)
+        return FAILED if seen else IMPOSSIBLE
+
+    def _status(self, report: Report, plan: Perturbed, test: str) -> Status:
+        name = plan.now(test, self.collected, report.collected)
+        return report.select([name])[name].status if name is not None else Status.MISSING
+
+    def _try(self, patch: Patch, ids: Iterable[str], overlay: Mapping[str, bytes] | None = None) -> Report:
+        """Run cold in a fresh box; go on after a hang only where that is known of the test."""
+        wanted = tuple(ids)
+        trial = Trial(patch, wanted, self.clocks.limits(wanted, self.seconds), overlay=overlay or {}, cold=True)
+        if not patch.changes:
+            return run_all(self.run, trial)
+        return run_all(self.run, trial) if self.hanging else self.run(trial)
+
+    def _steady(self, lost: tuple[str, ...], first: Report) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Tell guards that the patch loses from those that are lost by chance.
+
+        One that fails without the patch as well proves nothing; nor does one that passes in a second run of all.
+        """
+        if not lost or first.end is not End.COMPLETE:
+            return lost, ()  # it hung, and of that it was sure
+        passing = self._try(Patch(), lost).passing()
+        really = tuple(test for test in lost if test in passing)
+        if really and len(really) <= _FEW:
+            again = self._try(self.patch, (*self.baseline.targets, *self.baseline.guards)).passing()
+            really = tuple(test for test in really if test not in again)
+        return really, tuple(test for test in lost if test not in really)
 
 
 def _why(
-    report: Report, fixed: tuple[str, ...], lost: tuple[str, ...], baseline: Baseline, checks: dict[str, str]
+    report: Report,
+    fixed: tuple[str, ...],
+    lost: tuple[str, ...],
+    baseline: Baseline,
+    checks: Mapping[str, str],
+    *,
+    whole: bool,
 ) -> str:
-    if report.end is not End.COMPLETE:
+    if not whole:
         return f"the cold run did not come to its end ({report.end}{': ' + report.why if report.why else ''})"
     if lost:
         return f"{len(lost)} tests that passed before fail with it: {', '.join(lost[:3])}"
+    failed = [_SENTENCES[name] for name, value in checks.items() if value == FAILED and (fixed or name != "cold")]
+    if failed:
+        return "; ".join(failed)
     still = [test for test in baseline.targets if test not in fixed]
     if still:
         return f"{len(still)} of {len(baseline.targets)} targets still fail in a cold run: {', '.join(still[:3])}"
-    failed = [name for name, value in checks.items() if value == FAILED]
-    return f"checks that failed: {', '.join(failed)}" if failed else ""
+    return ""
+
+
+_SENTENCES = {
+    "cold": "the targets did not pass in each of the cold runs",
+    "canaries": "a test of ours that must fail was reported as passed, or one that must pass as failed",
+    "reverted": "targets pass without the patch as well",
+    "disguised": "targets fail when their tests have other names: the patch knows the tests",
+    "perturbed": "targets pass whatever value they expect: the patch satisfies the check and not the need",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +236,10 @@ class Canary:
     path: str
 
     @classmethod
-    def for_tests(cls, tests: tuple[str, ...]) -> Canary:
-        """Return a canary beside the first target, under a name that nothing else has."""
+    def for_tests(cls, tests: tuple[str, ...], salt: str = "") -> Canary:
+        """Return a canary beside the first test, under a name that nothing else has."""
         folder = PurePosixPath(tests[0].split("::")[0]).parent if tests else PurePosixPath()
-        name = hashlib.sha256("|".join(tests).encode()).hexdigest()[:12]
+        name = hashlib.sha256("|".join([salt, *tests]).encode()).hexdigest()[:12]
         return cls(str(folder / f"test_noepi_{name}.py"))
 
     @property

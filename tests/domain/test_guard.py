@@ -72,7 +72,21 @@ def rule(path: str, before: bytes | None = b"x = 1\n", after: bytes | None = b"x
         ("qa/support.py", "test-file"),
         ("pkg/data.json", "not-python"),
         ("README.md", "not-python"),
-        ("pkg/core.pyc", "not-python"),
+        ("pkg/core.pyc", "compiled"),
+        ("pkg/fast.so", "compiled"),
+        ("requirements-dev.txt", "packaging"),
+        ("uv.lock", "packaging"),
+        ("AGENTS.md", "ci-or-agent-file"),
+        ("docs/CLAUDE.md", "ci-or-agent-file"),
+        ("Makefile", "ci-or-agent-file"),
+        ("CODEOWNERS", "ci-or-agent-file"),
+        ("pkg/__snapshots__/core.ambr", "snapshot"),
+        ("pkg/golden/out.json", "snapshot"),
+        ("Conftest.py", "configuration"),
+        ("pkg/PyTest.ini", "configuration"),
+        ("pkg/p\u0430ge.py", "odd-name"),
+        ("--output=x.py", "odd-name"),
+        ("pkg/Core.py", "odd-name"),
     ],
 )
 def test_each_path_is_judged_by_name(path: str, refused_by: str):
@@ -85,7 +99,13 @@ def test_each_path_is_judged_by_name(path: str, refused_by: str):
     [
         ("pkg/fresh.py", ""),
         ("pkg/inner/fresh.py", ""),
+        ("pkg/deep/er/fresh.py", ""),
+        ("pkg/tools/__init__.py", ""),
         ("fresh.py", ""),
+        ("pkg.py", "new-module"),
+        ("pygments.py", "new-module"),
+        ("pytest_more.py", "new-module"),
+        ("_pytest/__init__.py", "new-module"),
         ("requests.py", "new-module"),
         ("json.py", "new-module"),
         ("numpy.py", "new-module"),
@@ -107,8 +127,10 @@ def test_a_new_module_joins_the_product_or_takes_a_free_name(path: str, refused_
         (b"", b"x = 1\n", ""),
         (b"x = 1\n", "x = 1  # \u202e\n".encode(), "bidirectional"),
         ("x = '\u202e'\n".encode(), "y = '\u202e'\n".encode(), ""),
+        (b"x = 1\n", "x\u200b = 1\n".encode(), "bidirectional"),
+        (b"x = 1\n", "\ufeffx = 2\n".encode(), ""),
     ],
-    ids=["deleted", "emptied", "filled", "bidi added", "bidi was there"],
+    ids=["deleted", "emptied", "filled", "bidi added", "bidi was there", "no width", "a mark at the start"],
 )
 def test_what_a_change_does_is_judged_too(before, after, refused_by):
     """Deleting, emptying and hiding are refused; what the project had already is its own."""
@@ -122,8 +144,17 @@ def test_what_a_change_does_is_judged_too(before, after, refused_by):
         (TESTED.replace(b"    1\n", b"    2\n"), "frozen-test"),
         (TESTED.replace(b"== 1", b"== 2"), "frozen-test"),
         (TESTED.replace(b"def test_it", b"def test_other"), "frozen-test"),
+        (TESTED + b"\n\ntest_it = len\n", "frozen-test"),
+        (TESTED + b"\n\nfrom os import path as test_it\n", "frozen-test"),
+        (TESTED + b"\n\nif True:\n    def test_it(): pass\n", "frozen-test"),
+        (TESTED + b"\n\npytestmark = []\n", "frozen-test"),
+        (TESTED + b'\n\ndef g():\n    """Doc.\n\n    >>> g()\n    """\n', ""),
+        (b"import os\n" + TESTED + b"\n\ndef g():\n    return os\n", ""),
     ],
-    ids=["product", "doctest", "test", "renamed test"],
+    ids=[
+        *("product", "doctest", "test", "renamed test", "test bound again", "test imported over"),
+        *("test defined again", "mark", "a further doctest", "a helper"),
+    ],
 )
 def test_tests_inside_product_files_are_frozen(after, refused_by):
     """A product file may change around its tests and doctests, never in them."""
@@ -137,6 +168,14 @@ def test_a_users_own_rules_close_and_open_further_files():
     assert rule("solo.py", territory=mine) == "outside-product"
     assert rule("pkg/data.json", territory=mine) == ""
     assert rule("conftest.py", territory=mine) == "configuration"
+
+
+@pytest.mark.parametrize(
+    "path", ["poetry.lock", "pkg/golden/a.json", "CLAUDE.md", "pkg/x.so", ".github/a.yml", "x.pth"]
+)
+def test_what_is_never_open_stays_so_whatever_a_user_opens(path: str):
+    """noepi_editable opens data, not what steers, locks, judges or hides."""
+    assert rule(path, territory=Territory(FILES, editable=("*",)))
 
 
 def test_one_bad_file_is_enough_and_every_bad_file_is_named():
@@ -155,5 +194,6 @@ def test_every_rule_has_a_stable_name():
     assert set(RULES) == {
         *("leaves-tree", "follows-link", "hidden-or-tooling", "start-up-hook", "configuration", "test-file"),
         *("protected-by-user", "not-python", "outside-product", "deletion", "new-module", "emptied"),
-        *("bidirectional", "frozen-test"),
+        *("bidirectional", "frozen-test", "packaging", "ci-or-agent-file", "compiled", "snapshot", "odd-name"),
+        "special-cased",
     }

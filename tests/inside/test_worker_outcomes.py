@@ -170,3 +170,14 @@ def test_a_brief_trial_tells_the_same_of_every_test_as_a_full_one(rig):
     assert (brief.end, full.end) == (End.COMPLETE, End.COMPLETE)
     assert told(brief) == told(full)
     assert rig.run("test_kinds.py::test_red", brief=True, stop_at_first_failure=True).end is not End.DIED
+
+
+def test_a_project_without_a_cache_and_with_strict_configuration_runs(make_rig):
+    """Our own setting of the cache's folder must not be one that the project's pytest does not know."""
+    rig = make_rig(
+        {
+            "pytest.ini": "[pytest]\naddopts = --strict-config -p no:cacheprovider\n",
+            "test_a.py": "def test_a():\n    pass\n",
+        }
+    )
+    assert rig.run("test_a.py::test_a").passing() == {"test_a.py::test_a"}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -208,7 +210,7 @@ def environment_of(program: Path, place: Path, version: str) -> str:
     return str(place / "bin/python")
 
 
-def test_an_ordinary_user_is_confined_as_well(tmp_path_factory):
+def test_an_ordinary_user_is_confined_as_well(request):
     """With a user namespace of its own the tree is read-only to the tests, though they have the worker's user."""
     if os.geteuid() != 0:
         pytest.skip("not root: every other test of the process sandbox is this one")
@@ -216,9 +218,9 @@ def test_an_ordinary_user_is_confined_as_well(tmp_path_factory):
     program = Path(f"/usr/bin/python{version}")
     if not program.exists():
         pytest.skip(f"no interpreter of version {version} that another user can run")
-    folder = tmp_path_factory.mktemp("ordinary")
-    for path in (folder, folder.parent, folder.parent.parent):
-        path.chmod(0o755)
+    # Not in pytest's own folder, whose parents another user may not pass.
+    folder = Path(tempfile.mkdtemp(prefix="noepi-ordinary-"))
+    request.addfinalizer(lambda: shutil.rmtree(folder))
     os.chown(folder, 65534, 65534)
     python = environment_of(program, folder / "venv", version)
     repository = str(Path(pytest_noepicycle.__file__).parent.parent)

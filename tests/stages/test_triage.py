@@ -133,3 +133,18 @@ def test_tests_behind_a_hang_still_come_to_run():
 def test_a_test_may_take_ten_times_its_time_within_bounds(duration, fixed, expected):
     """Five seconds at least, thirty at most, or what the user has set."""
     assert Clocks({"t::a": duration}, fixed).of("t::a") == expected
+
+
+def test_a_run_that_never_begins_is_not_repeated_and_says_why():
+    """Pytest could not be called at all: one more try, no loop, and the reason reaches the user."""
+    calls = []
+
+    def run(trial: Trial) -> Report:
+        calls.append(trial)
+        missing = {test: Outcome(test, Status.MISSING) for test in trial.ids or ()}
+        return Report(missing, End.DIED, why="pytest was called in a way it does not understand")
+
+    done = triage(("t::a",), run, fresh=run, reruns=1, seconds=60, known=KNOWN)
+    assert len(calls) == 2
+    assert [finding.kind for finding in done.findings] == ["environment"]
+    assert "was called in a way it does not understand" in done.findings[0].hint

@@ -31,7 +31,8 @@ def test_an_honest_fix_holds_in_a_cold_run_of_everything():
     made = world()
     done = verdict(made, edit(made, "m.py", b"a = 1", b"a = 2").patch)
     assert done.holds, done
-    assert done.checks == {"cold": "passed", "canaries": "passed", "reverted": "passed"}
+    assert {name for name, value in done.checks.items() if value == "passed"} == {"cold", "canaries", "reverted"}
+    assert {name for name, value in done.checks.items() if value == "impossible"} == {"disguised", "perturbed"}
     assert made.trials[0].cold
     assert set(made.trials[0].ids) >= {"test_m.py::a", "test_m.py::g"}
 

@@ -64,7 +64,7 @@ def _at_statement(statement: ast.AST, suspect: Suspect, scope: Scope) -> Iterato
                 repeat = seen.get(operator.name, 0)
                 seen[operator.name] = repeat + 1
                 worth = LIKELIHOOD.get(operator.name, _UNIMPORTANT) * edit.likelihood * _REPEAT**repeat
-                line = scope.source.line_at(edit.start)
+                line = min(scope.source.line_at(edit.start), getattr(statement, "end_lineno", edit.start))
                 yield Candidate(suspect.weight * worth, suspect.path, line, operator.name, edit, suspect.reason)
 
 

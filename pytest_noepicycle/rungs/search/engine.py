@@ -18,7 +18,7 @@ from pytest_noepicycle.rungs.search.validity import Form, edited_form, normal_fo
 class LocalSearch:
     """Proposes ``context.best`` plus one small edit; ``max_candidates`` bounds how many it proposes."""
 
-    def __init__(self, *, max_candidates: int = 4000) -> None:
+    def __init__(self, *, max_candidates: int = 1500) -> None:
         self.max_candidates = max_candidates
 
     def propose(self, context: Context) -> Iterator[Proposal]:

@@ -85,6 +85,10 @@ class FileFacts:
             for function, names in self._names.items()
         }
 
+    def reads(self, function: ast.AST, name: str) -> int:
+        """Return how often a function reads a name."""
+        return sum(n.id == name and isinstance(n.ctx, ast.Load) for n in self._names.get(function, ()))
+
     def names_read(self, function: ast.AST) -> frozenset[str]:
         """Return the names that a function reads."""
         return frozenset(n.id for n in self._names.get(function, ()) if isinstance(n.ctx, ast.Load))
@@ -146,3 +150,70 @@ class FileFacts:
         """Return the functions and methods of the file by name, the first of each."""
         nodes = [n for n in ast.walk(self.tree) if isinstance(n, Function)]
         return {n.name: n for n in reversed(nodes)}
+
+    @cached_property
+    def classes(self) -> tuple[ast.ClassDef, ...]:
+        """Return the classes of the file, outer ones first."""
+        return tuple(n for n in ast.walk(self.tree) if isinstance(n, ast.ClassDef))
+
+    def class_of(self, node: ast.AST) -> ast.ClassDef | None:
+        """Return the class around a node."""
+        return next((a for a in self.ancestors(node) if isinstance(a, ast.ClassDef)), None)
+
+    def names_in(self, node: ast.AST) -> frozenset[str]:
+        """Return the names that a node holds."""
+        if node not in self._known_names:
+            self._known_names[node] = frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+        return self._known_names[node]
+
+    @cached_property
+    def _known_names(self) -> dict[ast.AST, frozenset[str]]:
+        return {}
+
+    def unread(self, node: ast.AST) -> list[str]:
+        """Return what a node can see and its functions never read: what is not used is likely to be missing."""
+        functions = [a for a in self.ancestors(node) if isinstance(a, Function)]
+        read = frozenset().union(*map(self.names_read, functions))
+        return [n for n in self.local_names(node) if n not in read and n not in ("self", "cls", "_")]
+
+    def unread_attributes(self, node: ast.AST) -> list[str]:
+        """Return attributes that the class around a node sets on itself and never reads."""
+        owner = self.class_of(node)
+        return self._unread_by_class.get(owner, []) if owner else []
+
+    @cached_property
+    def _unread_by_class(self) -> dict[ast.ClassDef, list[str]]:
+        found: dict[ast.ClassDef, list[str]] = {}
+        for owner in self.classes:
+            attributes = [n for n in ast.walk(owner) if isinstance(n, ast.Attribute)]
+            mine = [n for n in attributes if isinstance(n.value, ast.Name) and n.value.id == "self"]
+            read = {n.attr for n in mine if isinstance(n.ctx, ast.Load)}
+            found[owner] = [n for n in dict.fromkeys(n.attr for n in mine) if n not in read]
+        return found
+
+    @cached_property
+    def plain_lines(self) -> tuple[ast.stmt, ...]:
+        """Return the short statements inside functions that set or call something, each text once."""
+        wanted = (ast.Assign, ast.AugAssign, ast.Expr)
+        found = [n for n in self.parents if isinstance(n, wanted) and n.lineno == n.end_lineno and self.function(n)]
+        kept = [n for n in found if not (isinstance(n, ast.Expr) and not isinstance(n.value, ast.Call | ast.Await))]
+        return tuple({ast.dump(n): n for n in reversed(kept)}.values())
+
+    def conditions(self, node: ast.AST) -> list[ast.expr]:
+        """Return what the function around a node asks for, each once."""
+        function = self.function(node)
+        return self._conditions_of(function) if function else []
+
+    def _conditions_of(self, function: Function) -> list[ast.expr]:
+        if function not in self._known_conditions:
+            self._known_conditions[function] = self._found_conditions(list(ast.walk(function)))
+        return self._known_conditions[function]
+
+    @cached_property
+    def _known_conditions(self) -> dict[Function, list[ast.expr]]:
+        return {}
+
+    def _found_conditions(self, nodes: list[ast.AST]) -> list[ast.expr]:
+        tests = [n.test for n in nodes if isinstance(n, ast.If | ast.While | ast.IfExp)]
+        tests += [test for n in nodes if isinstance(n, ast.comprehension) for test in n.ifs]
+        return [t for t in {ast.dump(t): t for t in tests}.values() if not isinstance(t, ast.Constant)]

@@ -15,6 +15,7 @@ Literal = int | float | str | bool | None
 
 _COMPARED = re.compile(r"^(?:AssertionError: )?(?:assert )?(.+?) (?:==|!=|is not|is|in|<=|>=|<|>) (.+)$")
 _RAISES = re.compile(r"DID NOT RAISE <class '(?:\w+\.)*(\w+)'>|raises\(\s*(?:\w+\.)*(\w+)|assertRaises\(\s*(\w+)")
+_UNRAISED = re.compile(r"DID NOT RAISE <class '(?:\w+\.)*(\w+)'>|(\w+) not raised")
 _MISSING = re.compile(
     r"name '(\w+)' is not defined|has no attribute '(\w+)'|cannot import name '(\w+)'"
     r"|local variable '(\w+)'|unexpected keyword argument '(\w+)'|missing \d+ required [\w-]+ arguments?: '(\w+)'"
@@ -26,6 +27,7 @@ _MEANT = re.compile(r"'(\w+)'[^']*\. Did you mean:? (?:the standard library modu
 class Hints:
     """Evidence from the failures' texts.
 
+    ``wanted`` are exceptions that tests speak of, ``unraised`` those that they waited for in vain;
     ``crashes`` maps (path, line) to the exception raised there; ``pairs`` holds what was compared, (actual,
     expected); ``missing`` are names that do not exist, ``meant`` what the interpreter suggests for them;
     ``reordered``: a list held the right values in another order; ``empty``: an empty sequence was not thought of.
@@ -33,6 +35,7 @@ class Hints:
 
     raised: frozenset[str] = frozenset()
     wanted: tuple[str, ...] = ()
+    unraised: tuple[str, ...] = ()
     crashes: Mapping[tuple[str, int], str] = field(default_factory=dict)
     pairs: tuple[tuple[Literal, Literal], ...] = ()
     missing: frozenset[str] = frozenset()
@@ -75,6 +78,7 @@ def read_hints(failures: Iterable[Failure]) -> Hints:
     return Hints(
         raised=frozenset(_bare(f.exception) for f in listed),
         wanted=_names(_RAISES, texts),
+        unraised=_names(_UNRAISED, texts),
         crashes=crashes,
         pairs=tuple(dict.fromkeys(pair for f in listed for pair in _compared(f.message))),
         missing=frozenset(_names(_MISSING, texts)),
@@ -85,7 +89,7 @@ def read_hints(failures: Iterable[Failure]) -> Hints:
 
 
 def _names(pattern: re.Pattern[str], texts: Iterable[str]) -> tuple[str, ...]:
-    found = (group for text in texts for match in pattern.findall(text) for group in match if group)
+    found = (group for text in texts for match in pattern.finditer(text) for group in match.groups() if group)
     return tuple(dict.fromkeys(found))
 
 

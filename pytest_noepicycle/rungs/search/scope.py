@@ -145,6 +145,16 @@ class Scope(FileFacts):
         text = "".join(f"{indent}{line}\n" for line in written)
         yield Edit(start, start, text, f"add {shown(' '.join(written))}", likelihood)
 
+    def insert_after(self, statement: ast.AST, lines: Iterable[str], likelihood: float = 1.0) -> Iterator[Edit]:
+        """Yield the edit that puts lines behind a statement (none, where it shares a line)."""
+        span, indent = self.whole_lines(statement), self.indent(statement)
+        if span is None or indent is None:
+            return
+        written = list(lines)
+        lead = "" if self.source.text[: span[1]].endswith(("\n", "\r")) else "\n"
+        text = lead + "\n".join(f"{indent}{line}" for line in written) + ("" if lead else "\n")
+        yield Edit(span[1], span[1], text, f"add {shown(' '.join(written))}", likelihood)
+
     def whole_lines(self, statement: ast.AST) -> tuple[int, int] | None:
         """Return the span of a statement's lines, or None where it shares one of them."""
         end = self.source.span(statement)[1]

@@ -14,16 +14,20 @@ from pytest_noepicycle.rungs.search.operators import (
     constants,
     flow,
     guards,
+    idioms,
     logic,
+    missing,
     names,
+    operands,
     values,
 )
 
-OPERATORS: Mapping[str, Operator] = {
-    operator.name: operator
-    for module in (comparisons, arithmetic, logic, constants, names, attributes, arguments, flow, guards, values)
-    for operator in module.OPERATORS
-}
+_MODULES = (
+    comparisons, arithmetic, logic, constants, names, attributes, arguments, flow, guards, values,
+    missing, operands, idioms,
+)  # fmt: skip
+
+OPERATORS: Mapping[str, Operator] = {operator.name: operator for module in _MODULES for operator in module.OPERATORS}
 
 
 def fitting(node: ast.AST) -> list[Operator]:

@@ -77,23 +77,30 @@ def missing(node: ast.Call, scope: Scope) -> Iterator[Edit]:
     wanted = [p for p in scope.parameters(callee) if p not in ("self", "cls") and p not in given]
     for name in wanted[:4]:
         if name in known:
-            yield _appended(node, f"{name}={name}" if node.keywords or wanted[0] != name else name, scope, 1.0)
+            yield _appended(node, f"{name}={name}" if node.keywords or wanted[0] != name else name, scope, 0.65)
         elif f"self.{name}" in scope.source.text and "self" in known:
-            yield _appended(node, f"{name}=self.{name}", scope, 0.8)
+            yield _appended(node, f"{name}=self.{name}", scope, 1.0 if _makes_its_own(node, scope) else 0.6)
     for name in [p for p in scope.parameters(scope.function(node)) if p in unused_parameters(node, scope) - {"self"}][
         :2
     ]:
-        yield _appended(node, name, scope, 0.8)
+        yield _appended(node, name, scope, 0.55)
     callable_name = scope.text(node.func).rpartition(".")[2]
     if callable_name in _DEFAULTS:
         for text in _DEFAULTS[callable_name]:
-            yield _appended(node, text, scope, 0.6)
+            yield _appended(node, text, scope, 0.45)
 
 
-_DEFAULTS = {"enumerate": ("1", "start=1"), "sum": ("0",), "get": ("0", "None", '""', "[]"), "split": ('","', '" "'),
-             "next": ("None",),
-             "round": ("2",), "int": ("2", "16"), "zip": ("strict=True",), "replace": ("1",), "pop": ("None",),
-             "splitlines": ("True",), "getattr": ("None",)}  # fmt: skip
+_DEFAULTS = {
+    "enumerate": ("1", "start=1"), "sum": ("0",), "get": ("0", "None", '""', "[]"), "split": ("1", '","', '" "'),
+    "rsplit": ("1",), "next": ("None",), "round": ("2",), "int": ("2", "16"), "zip": ("strict=True",),
+    "replace": ("1",), "pop": ("None",), "splitlines": ("True",), "getattr": ("None",),
+}  # fmt: skip
+
+
+def _makes_its_own(node: ast.Call, scope: Scope) -> bool:
+    """Whether a method makes another object of its own class: that one is likely to get what this one has."""
+    owner = scope.class_of(node)
+    return owner is not None and scope.text(node.func) in (owner.name, "type(self)", "self.__class__", "cls")
 
 
 def _appended(node: ast.Call, text: str, scope: Scope, likelihood: float) -> Edit:
@@ -134,13 +141,17 @@ def mutable_default(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) 
     body = [s for s in node.body if not _is_docstring(s)] or node.body
     indent = scope.indent(body[0])
     for argument, default in pairs:
-        if not isinstance(default, ast.List | ast.Dict | ast.Set | ast.Call) or indent is None:
+        made = isinstance(default, ast.Call) and scope.text(default.func).rpartition(".")[2] in _MUTABLE
+        if not (made or isinstance(default, ast.List | ast.Dict | ast.Set)) or indent is None:
             continue
         start, end = scope.source.span(default)
         at = scope.source.line_start(body[0].lineno)
         guard = f"{indent}if {argument.arg} is None:\n{indent}{scope.step}{argument.arg} = {scope.text(default)}\n"
         text = "None" + scope.source.text[end:at] + guard
         yield Edit(start, at, text, f"a fresh `{scope.text(default)}` for `{argument.arg}` at each call")
+
+
+_MUTABLE = ("list", "dict", "set", "bytearray", "deque", "defaultdict", "Counter", "OrderedDict")
 
 
 def default_value(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> Iterator[Edit]:

@@ -49,6 +49,10 @@ def accumulated(node: ast.Assign, scope: Scope) -> Iterator[Edit]:
             1.0 if looped else 0.8 if isinstance(node.targets[0], ast.Attribute) else 0.3
         )
         yield Edit(start + place, start + place + 1, new, f"`=` → `{new}`", likelihood)
+    target = node.targets[0]
+    if isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
+        before = f"{scope.text(target.value)}.get({scope.text(target.slice)}, 0)"
+        yield scope.swap(node.value, f"{before} + {scope.text(node.value)}", 0.9)
 
 
 def sign(node: ast.expr, scope: Scope) -> Iterator[Edit]:
@@ -58,11 +62,12 @@ def sign(node: ast.expr, scope: Scope) -> Iterator[Edit]:
         return
     parent = scope.parents.get(node)
     valued = isinstance(parent, ast.Return | ast.Assign) or (isinstance(parent, ast.Call) and node in parent.args)
-    keyed = (isinstance(parent, ast.Lambda) and parent.body is node) or isinstance(parent, ast.IfExp)
+    above = scope.parents.get(parent) if isinstance(parent, ast.Tuple) else parent
+    keyed = isinstance(above, ast.Lambda) or isinstance(parent, ast.IfExp)
     if (valued or keyed) and isinstance(node, ast.Name | ast.Call | ast.BinOp | ast.Attribute | ast.Subscript):
         if isinstance(node.__dict__.get("ctx"), ast.Store):
             return
-        yield scope.swap(node, f"-{scope.wrapped(node)}", 0.5)
+        yield scope.swap(node, f"-{scope.wrapped(node)}", 0.9 if isinstance(above, ast.Lambda) else 0.5)
 
 
 def grouping(node: ast.BinOp, scope: Scope) -> Iterator[Edit]:
@@ -73,14 +78,21 @@ def grouping(node: ast.BinOp, scope: Scope) -> Iterator[Edit]:
         text = scope.source.text[start:end]
         yield Edit(start, end, f"({text})", f"`{text}` → `({text})`")
     right = node.right
-    if isinstance(right, ast.BinOp) and not _parenthesised(right, scope):
-        start, end = scope.source.span(node)[0], scope.source.span(right.left)[1]
+    for inner in _left_spine(right, scope):
+        start, end = scope.source.span(node)[0], scope.source.span(inner)[1]
         text = scope.source.text[start:end]
         yield Edit(start, end, f"({text})", f"`{text}` → `({text})`")
     for part in (left, right):
         around = _parenthesised(part, scope)
         if around and isinstance(part, ast.BinOp):
             yield Edit(*around, scope.text(part), f"`({scope.text(part)})` → `{scope.text(part)}`", 0.8)
+
+
+def _left_spine(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
+    """Yield where a first operand may end: in `b * c / d` behind `b`, and behind `b * c`."""
+    while isinstance(node, ast.BinOp) and not _parenthesised(node, scope):
+        node = node.left
+        yield node
 
 
 def _parenthesised(node: ast.AST, scope: Scope) -> tuple[int, int] | None:

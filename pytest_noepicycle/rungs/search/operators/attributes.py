@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from pytest_noepicycle.rungs.search.edits import Edit, Operator, shown
-from pytest_noepicycle.rungs.search.operators.names import similarity
+from pytest_noepicycle.rungs.search.facts import Function
+from pytest_noepicycle.rungs.search.operators.names import OPPOSITES, similarity
 from pytest_noepicycle.rungs.search.scope import Scope
 
 _PAIRS: dict[str, tuple[str, ...]] = {
@@ -35,6 +36,9 @@ def wrong_attribute(node: ast.Attribute, scope: Scope) -> Iterator[Edit]:
         return
     for index, name in enumerate(_PAIRS.get(node.attr, ())):
         yield _renamed(node, name, scope, max(0.5, 1.0 - 0.25 * index))
+    if isinstance(node.value, ast.Name | ast.Attribute):
+        for name in [n for n in OPPOSITES.get(node.attr, ()) if n in scope.attribute_names]:
+            yield _renamed(node, name, scope, 1.0)
     if isinstance(node.value, ast.Name):
         near = [(similarity(node.attr, n), n) for n in _known_on(node.value.id, scope) if n != node.attr]
         for weight, name in sorted(near, key=lambda p: (-p[0], p[1]))[:3]:
@@ -70,11 +74,24 @@ def uncalled(node: ast.Attribute | ast.Name, scope: Scope) -> Iterator[Edit]:
         return
     if isinstance(parent, ast.Attribute) and not isinstance(node, ast.Attribute):
         return
-    methods = scope.functions
+    methods = [name for name, function in scope.functions.items() if "property" not in _decorators(function, scope)]
     if isinstance(node, ast.Attribute) and (node.attr in methods or node.attr in _PAIRS):
         yield scope.swap(node, f"{scope.text(node)}()")
     elif isinstance(node, ast.Name) and node.id in methods:
         yield scope.swap(node, f"{node.id}()", 0.4)
+    elif isinstance(node, ast.Name) and _decides(node, parent) and node.id in scope.parameters(scope.function(node)):
+        others = [n for n in scope.local_names(node) if n not in ("self", "cls", node.id)]
+        yield from (scope.swap(node, f"{node.id}({name})", 0.7) for name in others[-2:])
+
+
+def _decides(node: ast.Name, parent: ast.AST | None) -> bool:
+    if isinstance(parent, ast.If | ast.IfExp | ast.While):
+        return parent.test is node
+    return isinstance(parent, ast.comprehension) and node in parent.ifs
+
+
+def _decorators(function: Function, scope: Scope) -> str:
+    return " ".join(scope.text(decorator) for decorator in function.decorator_list)
 
 
 def superfluous_call(node: ast.Call, scope: Scope) -> Iterator[Edit]:

@@ -95,8 +95,9 @@ def shifted(node: ast.expr, scope: Scope, weight: float = 1.0) -> Iterator[Edit]
         return
     simple = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.Div | ast.FloorDiv)
     text = scope.text(node) if simple else scope.wrapped(node)
-    yield scope.swap(node, f"{text} - 1", weight)
-    yield scope.swap(node, f"{text} + 1", weight)
+    factor = isinstance(scope.parents.get(node), ast.BinOp)
+    for change in ("- 1", "+ 1"):
+        yield scope.swap(node, f"({text} {change})" if factor else f"{text} {change}", weight)
     for step in [s for s in scope.hints.steps if 1 < abs(s) < 10][:2]:
         yield scope.swap(node, f"{text} {'+' if step > 0 else '-'} {abs(step)}", weight * 0.6)
 
@@ -127,8 +128,8 @@ def _shift_value_weight(node: ast.AST, parent: ast.AST | None) -> float:
         return 0.4 if plain else 0.0
     if isinstance(parent, ast.Call) and node in parent.args:
         return 0.3 if plain else 0.0
-    if isinstance(parent, ast.BinOp) and parent.left is not node and plain:
-        return 0.25
+    if isinstance(parent, ast.BinOp) and plain:
+        return 0.45 if isinstance(parent.op, ast.Mult) else 0.25 if parent.left is not node else 0.0
     return 0.0
 
 

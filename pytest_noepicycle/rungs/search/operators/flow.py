@@ -152,6 +152,10 @@ def returned(node: ast.Return, scope: Scope) -> Iterator[Edit]:
         names = scope.local_names(node)
         yield from (scope.swap(node, f"return {name}") for name in names[-3:] if name not in ("self", "cls"))
         return
+    if isinstance(node.value, ast.Constant) and isinstance(node.value.value, bool):
+        for name in [n for n in scope.local_names(node) if n not in ("self", "cls")]:
+            yield from (scope.swap(node.value, text, 0.8) for text in (f"not {name}", f"bool({name})"))
+        return
     if isinstance(node.value, ast.Tuple) and len(node.value.elts) == 2:
         left, right = node.value.elts
         start, end = scope.source.span(left)[0], scope.source.span(right)[1]

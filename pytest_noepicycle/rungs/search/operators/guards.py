@@ -100,7 +100,7 @@ def text_starts(node: ast.AST, head: str, scope: Scope) -> bool:
 def missing_raise(node: ast.stmt, scope: Scope) -> Iterator[Edit]:
     """Raise the exception that a test waits for, where a parameter is empty, negative or None."""
     function = scope.function(node)
-    wanted = [w for w in scope.hints.wanted if w in _EXCEPTIONS]
+    wanted = [w for w in scope.hints.unraised if w in _EXCEPTIONS]
     if function is None or node is not _first(function) or not wanted:
         return
     for index, name in enumerate([p for p in scope.parameters(function) if p not in ("self", "cls")][:3]):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from pytest_noepicycle.rungs.search.edits import Edit, Operator
+from pytest_noepicycle.rungs.search.facts import COMPREHENSIONS
 from pytest_noepicycle.rungs.search.scope import Scope
 
 BUILTINS = frozenset(name for name in dir(builtins) if name[0].islower())
@@ -18,9 +19,19 @@ _PAIRS: dict[str, tuple[str, ...]] = {
     "int": ("float", "round", "str"), "float": ("int",), "str": ("repr", "int"), "repr": ("str",), "list": ("tuple",
     "set", "sorted"), "tuple": ("list",), "set": ("list", "sorted", "frozenset"), "sorted": ("list", "reversed"),
     "reversed": ("sorted", "list"), "round": ("int",), "zip": ("enumerate",), "isinstance": ("issubclass",),
-    "floor": ("ceil",), "ceil": ("floor",), "len": ("sum", "max"), "abs": ("int",), "dict": ("list",),
+    "floor": ("ceil",), "ceil": ("floor",), "len": ("max",), "abs": ("int",), "dict": ("list",),
     "type": ("repr",), "getattr": ("hasattr",), "iter": ("list",), "filter": ("map",), "map": ("filter",),
 }  # fmt: skip
+_POLES = ("left right", "first last", "first second", "start end", "start stop", "begin end", "low high", "lower upper",
+          "min max", "x y", "i j", "row column", "row col", "rows columns", "rows cols", "width height", "before after",
+          "old new", "source target", "src dst", "previous next", "prev next", "previous current", "head tail",
+          "key value", "k v", "a b", "left_index right_index", "debit credit", "debits credits", "parent child",
+          "minimum maximum", "smallest largest", "up down", "top bottom", "input output")  # fmt: skip
+OPPOSITES = {
+    name: tuple(o for p in _POLES for o in p.split() if name in p.split() and o != name)
+    for pair in _POLES
+    for name in pair.split()
+}
 _HOMES = {
     "defaultdict": "collections", "Counter": "collections", "deque": "collections", "OrderedDict": "collections",
     "namedtuple": "collections", "Path": "pathlib", "partial": "functools", "reduce": "functools",
@@ -38,7 +49,9 @@ def similarity(a: str, b: str) -> float:
 
 
 def affinity(a: str, b: str) -> float:
-    """Return how easily one variable is taken for another: alike, or both of a letter or two."""
+    """Return how easily one variable is taken for another: alike, opposites, or both of a letter or two."""
+    if b in OPPOSITES.get(a, ()):
+        return 1.0
     return min(1.0, similarity(a, b) + (0.4 if max(len(a), len(b)) <= 2 else 0.0))
 
 
@@ -51,15 +64,30 @@ def wrong_variable(node: ast.Name, scope: Scope) -> Iterator[Edit]:
         yield from (
             scope.swap(node, name, 0.6 if name in unused_parameters(node, scope) else 0.3) for name in others[:2]
         )
-    if node.id in ("self", "cls", "super") or node.id in BUILTINS or _annotates(node, scope):
+    if node.id in ("self", "cls", "super") or _is_builtin(node, scope) or _annotates(node, scope):
         return
     inside = [n for n in scope.local_names(node) if n not in ("self", "cls", "_", node.id)]
     outside = [n for n in scope.module_values if n not in inside and n != node.id and not n.startswith("__")]
     unused = unused_parameters(node, scope)
     ranked = [(0.5 + 0.4 * affinity(node.id, n) + (0.3 if n in unused else 0.0), n) for n in inside]
     ranked += [(0.2 + 0.5 * similarity(node.id, n), n) for n in outside]
+    share = 0.4 if _is_yield_of_loop(node, scope) else 0.6 if _read_once(node, scope) else 1.0
     for weight, name in sorted(ranked, key=lambda pair: -pair[0])[:6]:
-        yield scope.swap(node, name, min(1.0, weight))
+        yield scope.swap(node, name, share * min(1.0, weight))
+
+
+def _is_yield_of_loop(node: ast.Name, scope: Scope) -> bool:
+    """Whether the name is what a comprehension goes through and collects: another one would be collected each time."""
+    parent = scope.parents.get(node)
+    if not isinstance(parent, ast.ListComp | ast.SetComp | ast.GeneratorExp) or parent.elt is not node:
+        return False
+    return any(node.id in scope.names_in(g.target) for g in parent.generators)
+
+
+def _read_once(node: ast.Name, scope: Scope) -> bool:
+    """Whether the name is a variable that nothing would read any more if another one stood here."""
+    function = scope.function(node)
+    return function is not None and scope.reads(function, node.id) == 1
 
 
 def _called(node: ast.Name, scope: Scope) -> bool:
@@ -101,18 +129,39 @@ def swapped_names(node: ast.stmt, scope: Scope) -> Iterator[Edit]:
                 )
 
 
+def _is_builtin(node: ast.Name, scope: Scope) -> bool:
+    """Whether a name is the builtin and not a variable that has its name (`id`, `input`, `credits`)."""
+    return node.id in BUILTINS and node.id not in (*scope.local_names(node), *scope.module_values)
+
+
 def wrong_target(node: ast.Name, scope: Scope) -> Iterator[Edit]:
-    """Assign to another variable that is known there."""
-    if not isinstance(node.ctx, ast.Store) or not isinstance(scope.parents.get(node), ast.Assign | ast.AugAssign):
-        return
+    """Set, delete, loop over or bind another variable that is known there."""
     function = scope.function(node)
-    if function is None:
+    inner = any(isinstance(a, COMPREHENSIONS) for a in scope.ancestors(node))
+    if isinstance(node.ctx, ast.Load) or inner:
         return
-    stored = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and n.id not in BUILTINS]
-    known = [n for n in dict.fromkeys([*scope.parameters(function), *stored]) if n not in (node.id, "self", "cls")]
-    known = [n for n in known if n not in scope.module_callables]
-    for name in sorted(known, key=lambda n: -affinity(node.id, n))[:3]:
-        yield scope.swap(node, name, 0.4 + 0.6 * affinity(node.id, name))
+    around = function or scope.tree
+    stored = [n.id for n in ast.walk(around) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+    known = [n for n in dict.fromkeys([*stored, *scope.parameters(function)]) if n not in (node.id, "self", "cls")]
+    kin = _set_alike(node, around)
+    copied = _is_copy(node, around)
+    for name in sorted(known, key=lambda n: (-(n in kin), -affinity(node.id, n)))[:4]:
+        weight = 0.4 + 0.6 * affinity(node.id, name)
+        yield scope.swap(node, name, (1.0 if copied else 0.75) if name in kin else weight * 0.6)
+
+
+def _is_copy(node: ast.Name, around: ast.AST) -> bool:
+    """Whether the variable is set the same way further up: the later line is the copy that was not adapted."""
+    same = [n.target for n in ast.walk(around) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)]
+    return any(n.id == node.id and n.lineno < node.lineno for n in same)
+
+
+def _set_alike(node: ast.Name, around: ast.AST) -> set[str]:
+    """Return the variables that are set as this one is: in the same assignment, or counted up as it is."""
+    assigns = [n for n in ast.walk(around) if isinstance(n, ast.Assign)]
+    together = [{t.id for target in n.targets for t in ast.walk(target) if isinstance(t, ast.Name)} for n in assigns]
+    counted = {n.target.id for n in ast.walk(around) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
+    return set().union(*(names for names in (*together, counted) if node.id in names)) - {node.id}
 
 
 def wrong_function(node: ast.Name, scope: Scope) -> Iterator[Edit]:

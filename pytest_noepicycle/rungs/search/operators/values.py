@@ -109,11 +109,16 @@ def conversion(node: ast.expr, scope: Scope) -> Iterator[Edit]:
     already = scope.text(parent.func) if isinstance(parent, ast.Call) else ""
     for index, name in enumerate(dict.fromkeys([*likely, *_WRAPS])):
         if name != already and not scope.text(node).startswith(f"{name}("):
-            weight = 1.0 if name in likely else max(0.25, 0.6 - 0.03 * index)
+            collected = isinstance(parent, ast.ListComp | ast.GeneratorExp) and name in ("str", "int", "float")
+            weight = 1.0 if name in likely else 0.85 if collected else max(0.25, 0.6 - 0.03 * index)
             yield scope.swap(node, f"{name}({scope.text(node)})", weight)
+    if isinstance(node, ast.Call | ast.Name | ast.ListComp) and isinstance(parent, ast.Return | ast.Assign):
+        yield scope.swap(node, f'"".join({scope.text(node)})', 0.7 if "TypeError" in scope.hints.raised else 0.4)
 
 
 def _is_value(node: ast.expr, parent: ast.AST | None) -> bool:
+    if isinstance(parent, ast.ListComp | ast.SetComp | ast.GeneratorExp):
+        return parent.elt is node
     if isinstance(parent, ast.Return | ast.Assign | ast.For | ast.comprehension | ast.BinOp | ast.Compare | ast.Dict):
         return not isinstance(parent, ast.For | ast.comprehension) or parent.iter is node
     if isinstance(parent, ast.Call):
@@ -124,11 +129,16 @@ def _is_value(node: ast.expr, parent: ast.AST | None) -> bool:
 def method(node: ast.expr, scope: Scope) -> Iterator[Edit]:
     """Call a tidying method on a text: strip, lower, split."""
     parent = scope.parents.get(node)
-    texty = {"strip", "lower", "upper", "split", "splitlines", "replace", "startswith", "join"}
+    texty = {"strip", "lower", "upper", "split", "splitlines", "replace", "startswith", "endswith", "join"}
+    texty |= {"isalpha", "isdigit", "isalnum", "isupper", "islower", "isspace", "title", "capitalize"}
     if not texty & set(scope.attribute_names) and not scope.hints.fragments:
         return
     loaded = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
-    if loaded and isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.Subscript) and _is_value(node, parent):
+    asked = (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)) or isinstance(
+        parent, ast.If | ast.While
+    )
+    plain = isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
+    if loaded and plain and (asked or _is_value(node, parent)):
         weights = {"strip": scope.hints.blanks_differ, "lower": scope.hints.case_differs, "upper": False}
         for name, hinted in weights.items():
             yield scope.swap(node, f"{scope.text(node)}.{name}()", 1.0 if hinted else 0.4)

@@ -1,0 +1,1 @@
+"""Small classical programs with typical slips: how many of them the local search mends, and how soon."""
