@@ -175,6 +175,9 @@ class _Run:
         except SandboxError as error:
             journal.write("sandbox_lost", why=str(error))
             return replace(start, stop=StopReason.SANDBOX_LOST, why=error.sentence())
+        except KeyboardInterrupt:
+            journal.write("interrupted")
+            return replace(start, stop=StopReason.INTERRUPTED, why="interrupted before anything was gained")
 
     def _skipped(self) -> tuple[Skipped, ...]:
         """Name the rungs that cannot be used, each with what to set."""

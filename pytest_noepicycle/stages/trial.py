@@ -82,7 +82,7 @@ def screen(
     state = Screening(standing, 0)
 
     def may_gain(proposal: Proposal) -> bool:
-        return not state.standing.fixed.issuperset(reachable(context.remaining, proposal.patch, context))
+        return not state.standing.fixed.issuperset(_aims(proposal.patch, context))
 
     try:
         for judged in _in_order(proposals, context, lab, may_gain):
@@ -90,7 +90,8 @@ def screen(
             if judged.score.fixed - state.standing.fixed and not judged.score.lost:
                 better = _join(judged, state.standing, context, lab)
                 if better is not None:
-                    state = replace(state, standing=better, gains=(*state.gains, judged))
+                    kept = () if better.patch == judged.proposal.patch else state.gains
+                    state = replace(state, standing=better, gains=(*kept, judged))
             tell(judged, state.standing)
             if len(state.standing.fixed) == len(lab.baseline.targets):
                 return state
@@ -134,8 +135,7 @@ def try_alone(proposal: Proposal, context: Context, lab: Lab) -> Judged:
 
     A thorough lab runs that in any case: where attempts are few, each is to be known in full.
     """
-    reached = reachable(context.remaining, proposal.patch, context)
-    report = _run(proposal.patch, reached, lab)
+    report = _run(proposal.patch, _aims(proposal.patch, context), lab)
     judged = score(lab.baseline, report, guards_run=frozenset())
     if not judged.fixed and not lab.thorough:
         return Judged(proposal, judged, dict(report.outcomes))
@@ -152,18 +152,32 @@ def _with_guards(proposal: Proposal, report: Report, guards: tuple[str, ...], la
 
 
 def _join(judged: Judged, standing: Standing, context: Context, lab: Lab) -> Standing | None:
-    """Return the standing with this gain added, or None where the two do not go together."""
-    if standing.patch == context.best:
-        return Standing(judged.proposal.patch, standing.fixed | judged.score.fixed)
+    """Return the standing with this gain added, or None where the two do not go together.
+
+    A gain that mends all that the earlier ones of this round did, and more, stands alone: they were half of it.
+    """
+    wanted = standing.fixed | judged.score.fixed
+    if standing.fixed & set(context.remaining) <= judged.score.fixed:
+        return _with_others(Standing(judged.proposal.patch, wanted), lab)
     patch = merge(context.best, standing.patch, judged.proposal.patch)
     if patch is None:
         return None
-    wanted = tuple(t for t in lab.baseline.targets if t in standing.fixed | judged.score.fixed)
     guards = reachable(lab.baseline.guards, patch, context)
-    together = score(lab.baseline, _run(patch, (*wanted, *guards), lab), guards_run=frozenset(guards))
-    if together.lost or together.fixed < frozenset(wanted):
-        return None
-    return Standing(patch, together.fixed)
+    together = score(lab.baseline, _run(patch, (*lab.baseline.targets, *guards), lab), guards_run=frozenset(guards))
+    return Standing(patch, together.fixed) if together.fixed >= wanted and not together.lost else None
+
+
+def _with_others(standing: Standing, lab: Lab) -> Standing:
+    """Credit the targets that pass as well, though nothing showed that the change reaches them (a subprocess)."""
+    others = tuple(test for test in lab.baseline.targets if test not in standing.fixed)
+    if not others:
+        return standing
+    return Standing(standing.patch, standing.fixed | score(lab.baseline, _run(standing.patch, others, lab)).fixed)
+
+
+def _aims(patch: Patch, context: Context) -> tuple[str, ...]:
+    """Return the targets that the patch may mend: those it reaches, or all, where none was seen to run its lines."""
+    return reachable(context.remaining, patch, context) or context.remaining
 
 
 def _run(patch: Patch, ids: tuple[str, ...], lab: Lab) -> Report:

@@ -140,3 +140,41 @@ def test_what_can_only_reach_mended_tests_is_not_tried_any_more(world: World, wi
     done = screen(proposals, known, Standing(Patch()), lab(world, BASE, width), lambda j, s: told.append(j.proposal))
     assert told == [proposals[0], proposals[-1]]
     assert done.standing.fixed == set(BASE.targets)
+
+
+def test_a_gain_is_credited_with_every_target_that_it_mends(world: World):
+    """A test that reaches the code through a process of its own shows no line, and is mended all the same."""
+    world.tests["test_m.py::b"] = lambda n: n["a"] == 2
+    lines = {"test_m.py::a": {"m.py": frozenset({1})}, "test_m.py::b": {"other.py": frozenset({1})}}
+    known = replace(context(world, BASE), coverage=lines)
+    proposals = [edit(world, "m.py", b"a = 1", b"a = 2"), edit(world, "m.py", b"b = 1", b"b = 7")]
+    told = []
+    done = screen(proposals, known, Standing(Patch()), lab(world, BASE), lambda j, s: told.append(j.proposal))
+    assert done.standing == Standing(proposals[0].patch, frozenset(BASE.targets))
+    assert told == proposals[:1]
+
+
+def test_where_no_failing_test_was_seen_to_run_the_lines_all_of_them_are_tried(world: World):
+    """A project whose tests call it as a program has no lines to go by."""
+    known = replace(
+        context(world, BASE),
+        coverage={"test_m.py::c": {"m.py": frozenset(range(1, 9))}, "test_m.py::a": {}, "test_m.py::b": {}},
+    )
+    done, told = None, []
+    done = screen(
+        [edit(world, "m.py", b"a = 1", b"a = 2")],
+        known,
+        Standing(Patch()),
+        lab(world, BASE),
+        lambda j, s: told.append(j),
+    )
+    assert done.standing.fixed == {"test_m.py::a"}
+
+
+def test_a_gain_that_does_all_of_the_earlier_and_more_takes_their_place(world: World):
+    """Half a fix of a line came first; the whole fix of the same line is not thrown away for it."""
+    world.files["m.py"] = b"a = b = 1\nc = 1\n"
+    half, whole = edit(world, "m.py", b"a = b = 1", b"a, b = 2, 1"), edit(world, "m.py", b"a = b = 1", b"a = b = 2")
+    done, _ = screened(world, [half, whole])
+    assert done.standing == Standing(whole.patch, frozenset(BASE.targets))
+    assert [judged.proposal for judged in done.gains] == [whole]
