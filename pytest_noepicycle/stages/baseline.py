@@ -32,11 +32,17 @@ class Ground:
 
 
 def measure(
-    run: Run, *, seconds: float, clocks: Clocks, ids: tuple[str, ...] | None = None, patch: Patch | None = None
+    run: Run,
+    *,
+    seconds: float,
+    clocks: Clocks,
+    ids: tuple[str, ...] | None = None,
+    patch: Patch | None = None,
+    coverage: bool = False,
 ) -> Ground:
-    """Run the whole configured suite (or ``ids``) with coverage, for ``seconds`` at most."""
+    """Run the whole configured suite (or ``ids``) for ``seconds`` at most; with ``coverage`` it takes longer."""
     limits = clocks.limits(clocks.durations, seconds)
-    report = run_all(run, Trial(patch or Patch(), ids, limits, coverage=True))
+    report = run_all(run, Trial(patch or Patch(), ids, limits, coverage=coverage))
     return Ground(report.outcomes, report.coverage, report.seconds, report.collected, report.why)
 
 

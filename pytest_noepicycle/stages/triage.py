@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from pytest_noepicycle.domain.failure import Failure
@@ -28,15 +29,24 @@ class Triage:
 
 
 def triage(
-    failed: tuple[str, ...], run: Run, *, fresh: Run, reruns: int, seconds: float, known: frozenset[str]
+    failed: tuple[str, ...],
+    run: Run,
+    *,
+    fresh: Run,
+    executor: Executor | None = None,
+    reruns: int,
+    seconds: float,
+    known: frozenset[str],
 ) -> Triage:
-    """Run what failed again, ``reruns`` times, the first of them cold in a ``fresh`` box, and sort it.
+    """Run what failed again, ``reruns`` times, one of them cold in a ``fresh`` box (beside the others, with an
+    ``executor``), and sort it.
 
     ``known`` are the names of modules that exist, here and in the project.
     """
-    rounds = [_round(failed, fresh, seconds, cold=True)]
-    for _ in range(reruns - 1):
-        rounds.append(_round(failed, run, seconds, cold=False))
+    beside = executor.submit(_round, failed, fresh, seconds, cold=True) if executor else None
+    warm = [_round(failed, run, seconds, cold=False) for _ in range(reruns - 1)]
+    cold = beside.result() if beside else _round(failed, fresh, seconds, cold=True)
+    rounds = [cold, *warm]
     real: list[Failure] = []
     findings: list[Finding] = []
     absent: list[str] = []

@@ -15,7 +15,7 @@ from pytest_noepicycle.stages.verify import Verdict
 from pytest_noepicycle.stages.verify import verify as proved
 from pytest_noepicycle.supervisor.attempts import account, try_rung
 from pytest_noepicycle.supervisor.state import State
-from pytest_noepicycle.supervisor.survey import by_file, context, measure, own_modules
+from pytest_noepicycle.supervisor.survey import by_file, context, own_modules, whole_suite
 from pytest_noepicycle.supervisor.work import Work
 
 _PROOF_MARGIN = 10.0  # seconds for boxes to open and close during the proof
@@ -29,13 +29,13 @@ def baseline(state: State, work: Work) -> State:
         work.session.failed,
         work.run,
         fresh=work.run_fresh,
+        executor=work.executor,
         reruns=work.settings.reruns,
         seconds=work.remaining / 4,
         known=work.territory.taken | own_modules(work),
     )
     work.watcher.stage("baseline: running the suite in the sandbox")
-    first = measure(work, Patch(), None)
-    work.memory.first = first
+    first = whole_suite(work)
     findings = (*sorted_out.findings, *unexplained(sorted_out.absent, first.outcomes))
     frozen = ground.freeze(sorted_out.real, first, work.session.passed)
     clashes = ground.contradictions((*frozen.targets, *frozen.guards), work.snapshot.read)

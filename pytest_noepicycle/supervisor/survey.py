@@ -14,15 +14,15 @@ from pytest_noepicycle.stages.running import Clocks
 from pytest_noepicycle.supervisor.state import State
 from pytest_noepicycle.supervisor.work import Work
 
-_QUICK = 30.0  # seconds: a suite faster than this is measured whole again after each gain
+_QUICK = 15.0  # seconds: a suite faster than this is traced whole, and again after each gain
 
 
 def context(state: State, work: Work) -> Context:
     """Gather what a rung may know, measured with the best patch in place."""
     now = work.memory.grounds.get(state.best.digest)
     if now is None:
-        ids = None if suite_seconds(work) < _QUICK else state.baseline.targets
-        now = measure(work, state.best, ids)
+        ids = None if _quick(work) else _nearby(state)
+        now = _traced(work, state.best, ids)
     territory = work.memory.territory or work.territory
     failures = _still_failing(state, now)
 
@@ -57,12 +57,40 @@ def _still_failing(state: State, now: Ground) -> tuple[Failure, ...]:
     return tuple(failures)
 
 
-def measure(work: Work, patch: Patch, ids: tuple[str, ...] | None) -> Ground:
-    """Run the suite (or ``ids``) with a patch in place, keep what it showed, and return it."""
-    clocks = work.memory.clocks(work.settings, floor=5.0) if work.memory.first else Clocks(work.session.durations)
-    made = ground.measure(work.run, seconds=max(10.0, work.remaining / 4), clocks=clocks, ids=ids, patch=patch)
+def whole_suite(work: Work) -> Ground:
+    """Run the suite on the unchanged tree, and beside it, where it is quick, once more to see what each test reaches.
+
+    Tracing slows a run down several times: which tests pass, and how long they take, is read off the plain one.
+    """
+    traced = work.executor.submit(_traced, work, Patch(), None) if _quick(work) else None
+    clocks = Clocks(work.session.durations, work.settings.test_timeout)
+    work.memory.first = ground.measure(work.run, seconds=_share(work), clocks=clocks)
+    if traced is not None:
+        traced.result()
+    return work.memory.first
+
+
+def _traced(work: Work, patch: Patch, ids: tuple[str, ...] | None) -> Ground:
+    """Run the suite (or ``ids``) with a patch in place, see what each test reaches, and keep it."""
+    clocks = Clocks(work.session.durations, work.settings.test_timeout)
+    made = ground.measure(work.run, seconds=_share(work), clocks=clocks, ids=ids, patch=patch, coverage=True)
     work.memory.grounds[patch.digest] = made
     return made
+
+
+def _nearby(state: State) -> tuple[str, ...]:
+    """The targets and what stands in their files: enough to tell guilty lines from innocent ones."""
+    files = {test.split("::")[0] for test in state.baseline.targets}
+    return (*state.baseline.targets, *(t for t in state.baseline.guards if t.split("::")[0] in files))
+
+
+def _quick(work: Work) -> bool:
+    """Whether the suite is fast enough to be traced whole, as the session that failed was."""
+    return sum(work.session.durations.values()) < _QUICK
+
+
+def _share(work: Work) -> float:
+    return max(10.0, work.remaining / 4)
 
 
 def suite_seconds(work: Work) -> float:
