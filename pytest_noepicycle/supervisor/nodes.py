@@ -34,6 +34,7 @@ def baseline(state: State, work: Work) -> State:
         seconds=work.remaining / 4,
         known=work.territory.taken | own_modules(work),
     )
+    work.journal.write("triaged", **encode(sorted_out))
     work.watcher.stage("baseline: running the suite in the sandbox")
     first = whole_suite(work)
     findings = (*sorted_out.findings, *unexplained(sorted_out.absent, first.outcomes))

@@ -307,8 +307,8 @@ def test_every_event_that_a_decision_needs_is_in_the_journal(world: World):
     """Baseline, attempts and decisions are recorded with their numbers, in their order."""
     told = run(world, search=[edits(world, *BOTH)])
     names = [event["event"] for event in told.journal.events]
-    assert names == ["baseline", "candidate", "candidate", "attempt", "decision", "verdict"]
-    assert told.journal.events[3]["candidates"] == 2
+    assert names == ["triaged", "baseline", "candidate", "candidate", "attempt", "decision", "verdict"]
+    assert told.journal.events[4]["candidates"] == 2
 
 
 @pytest.mark.parametrize("again", [False, True])
