@@ -52,14 +52,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except NoepiError as error:
         return _fail(known, error)
     except KeyboardInterrupt:
-        print("noepi: interrupted", file=sys.stderr)  # noqa: T201
+        print("noepi: interrupted", file=sys.stderr)
         return NOT_DONE
 
 
 def _fail(known: argparse.Namespace, error: NoepiError) -> int:
     if getattr(known, "json", False):
         _print_json({"error": str(error), "hint": error.hint})
-    print(f"noepi: {error.sentence()}", file=sys.stderr)  # noqa: T201
+    print(f"noepi: {error.sentence()}", file=sys.stderr)
     return error.exit_status
 
 
@@ -104,7 +104,7 @@ def _nothing_failed(given: argparse.Namespace, status: int) -> int:
     why = reasons.get(status, f"pytest ended with status {status} and reported no failing test")
     if given.json:
         _print_json({"stop_reason": "nothing_to_fix", "solved": False, "applied": False, "why": why})
-    print(f"noepi: {why}", file=sys.stderr)  # noqa: T201
+    print(f"noepi: {why}", file=sys.stderr)
     return DONE if status == 0 else NOT_DONE
 
 
@@ -146,7 +146,7 @@ def _change(given: argparse.Namespace, *, forward: bool) -> int:
     if given.json:
         _print_json({"run_id": record.run_id, done: list(paths)})
     else:
-        print(f"{done}: {', '.join(paths) if paths else 'nothing was left to do'}")  # noqa: T201
+        print(f"{done}: {', '.join(paths) if paths else 'nothing was left to do'}")
     return DONE
 
 
@@ -159,7 +159,7 @@ def _report(given: argparse.Namespace) -> int:
     page = record.folder / "report.md"
     if not page.exists():
         raise NoepiError(f"{record.run_id} did not come to its end", hint=f"See {record.folder / 'decisions.jsonl'}")
-    print(page.read_text("utf-8"), end="")  # noqa: T201
+    print(page.read_text("utf-8"), end="")
     return DONE
 
 
@@ -184,7 +184,7 @@ def _ladder(given: argparse.Namespace) -> int:
             _print_json([{"name": ladder.name, "description": ladder.description} for ladder in ladders])
         else:
             for ladder in ladders:
-                print(f"{ladder.name:<12} {ladder.description}")  # noqa: T201
+                print(f"{ladder.name:<12} {ladder.description}")
         return DONE
     if not given.name:
         raise UsageError(f"noepi ladder {given.verb} needs a name or a file")
@@ -193,9 +193,9 @@ def _ladder(given: argparse.Namespace) -> int:
     if given.json:
         _print_json({"name": ladder.name, "start": ladder.start, "rungs": edges})
     elif given.verb == "validate":
-        print(f"{given.name}: a ladder of {len(ladder.rungs)} rungs, in order")  # noqa: T201
+        print(f"{given.name}: a ladder of {len(ladder.rungs)} rungs, in order")
     else:
-        print(_drawn(ladder.start, edges))  # noqa: T201
+        print(_drawn(ladder.start, edges))
     return DONE
 
 
@@ -224,16 +224,16 @@ def _check(given: argparse.Namespace) -> int:
     for finding in checking.check(given.python, Path.cwd(), settings):
         findings.append(finding)
         if not given.json:
-            print(f"{finding.state:<7} {finding.part:<8} {finding.text}", flush=True)  # noqa: T201
+            print(f"{finding.state:<7} {finding.part:<8} {finding.text}", flush=True)
             if finding.advice:
-                print(f"{'':<16} {finding.advice}")  # noqa: T201
+                print(f"{'':<16} {finding.advice}")
     if given.json:
         _print_json([asdict(finding) for finding in findings])
     return NOT_DONE if any(finding.state == checking.BROKEN for finding in findings) else DONE
 
 
 def _print_json(document: Any) -> None:
-    print(json.dumps(document, indent=2, ensure_ascii=False))  # noqa: T201
+    print(json.dumps(document, indent=2, ensure_ascii=False))
 
 
 COMMANDS = (

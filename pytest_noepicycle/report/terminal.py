@@ -168,6 +168,8 @@ def next_steps(result: RunResult, commands: str) -> tuple[str, ...]:
         return (f"look at the change (git diff), run pytest; {commands} undo takes it back",)
     if result.patch.changes and result.verified:
         return (f"{commands} apply",)
+    if result.stop_reason is StopReason.EXHAUSTED:
+        return (*skipped_by_reason(result), "mend it by hand; report.md says what was tried")
     return _HINTS.get(result.stop_reason, ())
 
 
@@ -177,9 +179,6 @@ _HINTS: dict[StopReason, tuple[str, ...]] = {
     StopReason.FLAKY: ("run these tests several times; mend their dependence on time, order or chance",),
     StopReason.ENVIRONMENT: ("provide what is missing; noepi_env lets names of the environment through",),
     StopReason.TEST_SUSPECT: ("decide which of the tests is right",),
-    StopReason.EXHAUSTED: (
-        "set ANTHROPIC_API_KEY for the model rungs, or mend it by hand; report.md has the suspects",
-    ),
     StopReason.PLATEAU: ("look at report.md for what was tried",),
     StopReason.DRY_RUN: ("run again with --noepi-fix",),
     StopReason.SANDBOX_LOST: ("noepi check tells what works on this machine",),

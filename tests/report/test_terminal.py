@@ -10,7 +10,7 @@ from runs import LEDGER, SOLVED, failed, summary
 
 from pytest_noepicycle.domain.budget import Ledger
 from pytest_noepicycle.domain.patch import FileChange, Patch
-from pytest_noepicycle.domain.run import StopReason
+from pytest_noepicycle.domain.run import Skipped, StopReason
 from pytest_noepicycle.report.terminal import PlainPaper, Progress, next_steps, render
 
 
@@ -117,3 +117,10 @@ def test_progress_without_a_terminal_is_a_plain_line_now_and_then():
         progress.progress("local-search", n, 0.0, 0)
     assert "\r" not in stream.getvalue()
     assert len(stream.getvalue().splitlines()) == 3
+
+
+def test_a_ladder_that_is_used_up_says_what_would_open_the_rungs_that_were_left_out():
+    """For want of a key, the key; for want of an engine, the engine: each reason once."""
+    used_up = replace(failed(StopReason.EXHAUSTED), skipped=(Skipped("a", "set KEY"), Skipped("b", "set KEY")))
+    assert next_steps(used_up, "noepi")[0] == "set KEY"
+    assert len(next_steps(used_up, "noepi")) == 2
