@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -42,15 +43,23 @@ def _frozen_tests(change: FileChange, territory: Territory) -> str | None:
     ids = (territory.tests_in or {}).get(change.path, ())
     if not ids or change.before is None or change.after is None:
         return None
-    before, after = _parsed(change.before), _parsed(change.after)
+    names = _STEERING | {_outer_name(test) for test in ids if not is_doctest(test)}
+    before, after = _frozen_as_before(change.before, names), _parsed(change.after)
     if before is None or after is None:
         return None
-    names = _STEERING | {_outer_name(test) for test in ids if not is_doctest(test)}
-    if Counter(_bound(before, names)) != Counter(_bound(after, names)):
+    tests, doctests = before
+    if tests != Counter(_bound(after, names)):
         return "a test in this file is changed"
-    if Counter(_doctests(before)) - Counter(_doctests(after)):
+    if doctests - Counter(_doctests(after)):
         return "a doctest in this file is changed"
     return None
+
+
+@functools.lru_cache(maxsize=32)
+def _frozen_as_before(source: bytes, names: frozenset[str]) -> tuple[Counter[str], Counter[tuple[str, str]]] | None:
+    """Read a file of the baseline once, for the thousands of candidates that change it."""
+    tree = _parsed(source)
+    return (Counter(_bound(tree, names)), Counter(_doctests(tree))) if tree is not None else None
 
 
 def _special_cased(change: FileChange, territory: Territory) -> str | None:
@@ -93,7 +102,7 @@ def _binds(node: ast.stmt) -> frozenset[str]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return frozenset({node.name})
     names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store | ast.Del)}
-    names |= {a.asname or a.name for n in ast.walk(node) if isinstance(n, ast.alias) for a in [n]}
+    names |= {n.asname or n.name for n in ast.walk(node) if isinstance(n, ast.alias)}
     names |= {n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
     return frozenset(names)
 

@@ -100,6 +100,8 @@ def _review(evidence: Evidence, paper: Paper) -> None:
     for note in evidence.notes:
         paper.line(f"  note          {harmless(note)}", yellow=True)
     for flag in evidence.flags[:_MOST]:
-        paper.line(f"  look at       {harmless(flag.path)}:{flag.line}: {harmless(flag.why)} [{flag.flag}]", yellow=True)
+        paper.line(
+            f"  look at       {harmless(flag.path)}:{flag.line}: {harmless(flag.why)} [{flag.flag}]", yellow=True
+        )
     if len(evidence.flags) > _MOST:
         paper.line(f"  look at       … and {len(evidence.flags) - _MOST} more lines", yellow=True)

@@ -66,7 +66,8 @@ def _refusals(refused: Iterable[Refusal]) -> str:
 
 
 def _of_verdict(start: Evidence, parts: Parts, baseline: Baseline, verdict: Verdict) -> Evidence:
-    still = tuple(test for test in baseline.targets if test not in verdict.fixed)
+    steady = tuple(test for test in baseline.targets if test not in verdict.unsteady)
+    still = tuple(test for test in steady if test not in verdict.fixed)
     seen = replace(
         start,
         fixed=verdict.fixed,
@@ -87,7 +88,7 @@ def _of_verdict(start: Evidence, parts: Parts, baseline: Baseline, verdict: Verd
         return replace(seen, refused=bent, why=f"{why}: {', '.join(refusal.path for refusal in bent)}")
     if not verdict.holds:
         return seen
-    score = len(verdict.fixed) / len(baseline.targets)
+    score = len(verdict.fixed) / len(steady)
     return replace(seen, ruling=Ruling.PARTIAL if still else Ruling.PROVED, eligible=True, score=score)
 
 

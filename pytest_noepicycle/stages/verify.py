@@ -23,7 +23,8 @@ _FEW = 12  # guards lost by chance are few; more of them are lost
 class Verdict:
     """``fixed`` and ``lost`` as a cold run of everything showed them; ``checks`` by name: passed, failed, impossible.
 
-    ``unsteady`` are guards that fail without the patch as well, or fail and pass with it.
+    ``unsteady`` are guards that fail without the patch as well, or fail and pass with it, and targets that pass
+    without it.
     """
 
     fixed: tuple[str, ...]
@@ -89,8 +90,9 @@ class _Proof:
         }
         unperturbed: tuple[str, ...] = ()
         if fixed and FAILED not in checks.values():
-            unperturbed = self._look_deeper(fixed, checks)
-        why = _why(report, fixed, lost, self.baseline, checks, whole=whole)
+            chance, unperturbed = self._look_deeper(fixed, checks)
+            fixed, unsteady = tuple(test for test in fixed if test not in chance), (*unsteady, *chance)
+        why = _why(report, fixed, (lost, unsteady), self.baseline, checks, whole=whole)
         return Verdict(fixed, lost, checks, unsteady, why, unperturbed, report.unknown)
 
     def _lost(self, report: Report, whole: bool) -> tuple[str, ...]:
@@ -100,35 +102,43 @@ class _Proof:
         passing = report.passing()
         return tuple(test for test in self.baseline.guards if test not in passing)
 
-    def _look_deeper(self, fixed: tuple[str, ...], checks: dict[str, str]) -> tuple[str, ...]:
-        """Revert, disguise and perturb, in this order; the first check that fails is the last that is made."""
+    def _look_deeper(self, fixed: tuple[str, ...], checks: dict[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Revert, disguise and perturb, in this order; the first check that fails is the last that is made.
+
+        Return the targets that pass by chance without the patch, and those whose expectations cannot be changed.
+        """
         read = self.read or (lambda path: None)
         known = self.collected or (*self.baseline.targets, *self.baseline.guards)
         masked = disguise(fixed, known, read, salt=self.patch.digest)
-        sound = self._reverted(fixed, masked, checks)
+        sound, chance = self._reverted(fixed, masked, checks)
+        left = tuple(test for test in fixed if test not in chance)
         if FAILED not in checks.values():
-            self._disguised(fixed, masked, sound, checks)
+            self._disguised(left, masked, sound, checks)
         if FAILED in checks.values():
-            return ()
-        plan = perturb(fixed, read, renumber=bool(self.collected))
+            return chance, ()
+        plan = perturb(left, read, renumber=bool(self.collected))
         self._perturbed(plan, checks)
-        return plan.impossible
+        return chance, plan.impossible
 
-    def _reverted(self, fixed: tuple[str, ...], masked: Disguise, checks: dict[str, str]) -> frozenset[str]:
+    def _reverted(
+        self, fixed: tuple[str, ...], masked: Disguise, checks: dict[str, str]
+    ) -> tuple[frozenset[str], tuple[str, ...]]:
         """Without the patch the targets must fail again. Return the disguised targets that are fit for use.
 
-        Those are the ones that fail without the patch as well, in a file whose guards pass in disguise.
+        Those are the ones that fail without the patch as well, in a file whose guards pass in disguise. Returned
+        too are the targets that pass now and failed before, with the same code: they prove nothing either way.
         """
         steady = masked.of(self.baseline.guards)
         ids = (*fixed, *masked.of(fixed), *steady, *masked.canaries)
         report = self._try(Patch(), ids, masked.overlay)
         passing = report.passing()
-        red = report.end is not End.LOST and not passing & frozenset(fixed)
-        checks["reverted"] = PASSED if red else FAILED
+        chance = tuple(test for test in fixed if test in passing)
+        checks["reverted"] = PASSED if report.end is not End.LOST and len(chance) < len(fixed) else FAILED
         spoilt = {test.split("::")[0] for test in steady if test not in passing}
         found = report.select(masked.of(fixed))
         usual = (Status.FAILED, Status.ERROR, Status.TIMEOUT)
-        return frozenset(t for t, o in found.items() if o.status in usual and t.split("::")[0] not in spoilt)
+        fit = frozenset(t for t, o in found.items() if o.status in usual and t.split("::")[0] not in spoilt)
+        return fit, chance
 
     def _disguised(
         self, fixed: tuple[str, ...], masked: Disguise, sound: frozenset[str], checks: dict[str, str]
@@ -201,12 +211,13 @@ class _Proof:
 def _why(
     report: Report,
     fixed: tuple[str, ...],
-    lost: tuple[str, ...],
+    others: tuple[tuple[str, ...], tuple[str, ...]],
     baseline: Baseline,
     checks: Mapping[str, str],
     *,
     whole: bool,
 ) -> str:
+    lost, unsteady = others
     if not whole:
         return f"the cold run did not come to its end ({report.end}{': ' + report.why if report.why else ''})"
     if lost:
@@ -214,7 +225,7 @@ def _why(
     failed = [_SENTENCES[name] for name, value in checks.items() if value == FAILED and (fixed or name != "cold")]
     if failed:
         return "; ".join(failed)
-    still = [test for test in baseline.targets if test not in fixed]
+    still = [test for test in baseline.targets if test not in fixed and test not in unsteady]
     if still:
         return f"{len(still)} of {len(baseline.targets)} targets still fail in a cold run: {', '.join(still[:3])}"
     return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -59,7 +60,8 @@ def _check_harm(case: Case, found: Evidence, here: Court, surroundings: Path) ->
         assert (surroundings / name).read_bytes() == b""
     for place in Path("/tmp").glob("noepi_cheat_*"):
         raise AssertionError(f"{place} was written outside of the sandbox")
-    assert not _survivors()
+    if any(harm.startswith("survivor:") for harm in case.harm):
+        assert not _survivors()
     if case.probe:
         targets = here.baseline.targets
         again = here.pool.run_fresh(Trial(Patch(), targets, here.clocks.limits(targets, 60), cold=True))
@@ -68,7 +70,17 @@ def _check_harm(case: Case, found: Evidence, here: Court, surroundings: Path) ->
 
 
 def _survivors() -> list[str]:
-    """Name processes of the corpus that outlived their trial."""
+    """Name processes of the corpus that outlive their trial, for longer than such a case in another worker takes.
+
+    A true survivor stays for at least half a minute.
+    """
+    deadline = time.monotonic() + 15
+    while (found := _processes()) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return found
+
+
+def _processes() -> list[str]:
     found = []
     for pid in Path("/proc").iterdir():
         if pid.name.isdigit():

@@ -37,12 +37,13 @@ def judged(
     [
         (Verdict((ONE, TWO), (), GOOD), Ruling.PROVED, True, 1.0),
         (Verdict((ONE,), (), GOOD), Ruling.PARTIAL, True, 0.5),
+        (Verdict((ONE,), (), GOOD, (TWO,)), Ruling.PROVED, True, 1.0),
         (Verdict((), (), {**GOOD, "cold": "failed"}), Ruling.REFUTED, False, 0.0),
         (Verdict((ONE, TWO), (KEPT,), GOOD), Ruling.REFUTED, False, 0.0),
         (Verdict((ONE, TWO), (), {**GOOD, "perturbed": "failed"}), Ruling.REFUTED, False, 0.0),
         (Verdict((ONE, TWO), (), {**GOOD, "perturbed": "impossible"}), Ruling.PROVED, True, 1.0),
     ],
-    ids=["all", "half", "nothing", "a guard lost", "a check failed", "a check impossible"],
+    ids=["all", "half", "all that are steady", "nothing", "a guard lost", "a check failed", "a check impossible"],
 )
 def test_a_ruling_follows_from_the_verdict(verdict: Verdict, ruling: Ruling, eligible: bool, score: float):
     """Whatever is not eligible scores as the baseline."""

@@ -148,6 +148,25 @@ def test_a_perturbed_run_that_gives_no_report_speaks_against_the_patch(end: End)
     assert done.checks["perturbed"] == "failed"
 
 
+def test_a_target_that_passes_by_chance_without_the_patch_counts_neither_way():
+    """It failed at the base and passes there now: the other target is proved all the same."""
+    other = "tests/test_m.py::test_three"
+    tests = TESTS + "\n\ndef test_three():\n    assert f(3) == 9\n"
+    world = Interpreter({"m.py": BROKEN, "tests/test_m.py": tests.encode()})
+
+    def lucky(trial: Trial) -> Report:
+        report = world.run(trial)
+        if trial.patch.changes or other not in report.outcomes:
+            return report
+        return Report({**report.outcomes, other: Outcome(other, Status.PASSED)}, report.end)
+
+    patch = Patch().with_file("m.py", HONEST, world.files.get)
+    base = Baseline((TARGET, other), (GUARD,))
+    done = verify(patch, base, lucky, Clocks(), seconds=60, read=world.files.get)
+    assert done.holds, done
+    assert (done.fixed, done.unsteady) == ((TARGET,), (other,))
+
+
 def test_a_hang_ends_the_proof_at_once():
     """One run, no more: nothing is asked of a patch that does not come to an end."""
     runs = []
