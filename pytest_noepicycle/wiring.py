@@ -23,6 +23,7 @@ from pytest_noepicycle.codec import decode
 from pytest_noepicycle.domain.budget import Ledger
 from pytest_noepicycle.domain.guard import Territory
 from pytest_noepicycle.domain.ladder import Ladder, Rung
+from pytest_noepicycle.domain.redaction import redacted, secrets_in
 from pytest_noepicycle.domain.run import RunResult, Skipped, StopReason
 from pytest_noepicycle.domain.session import Session
 from pytest_noepicycle.domain.settings import Apply, Settings
@@ -101,7 +102,7 @@ class _Run:
 
     def through(self) -> Summary:
         """Take the snapshot, walk the graph, prove, write the record, change the tree if that was asked for."""
-        journal = JournalFile(self.record.folder / "decisions.jsonl")
+        journal = JournalFile(self.record.folder / "decisions.jsonl", self._secrets())
         with contextlib.ExitStack() as stack:
             stack.callback(journal.close)
             revision = git.revision(self.session.tree)
@@ -199,11 +200,22 @@ class _Run:
             return LocalSearch()
         model = MessagesModel(rung, keys.api_key(rung.api_key_env, self.session.tree) or "")
 
+        secrets = self._secrets()
+
         def ask(question: Question) -> Answer:
+            question = replace(
+                question, stable=redacted(question.stable, secrets), prompt=redacted(question.prompt, secrets)
+            )
             left = self.began + self.settings.time_limit - time.monotonic() - memory.proof_seconds
             return purse.ask(model, question, rung=rung, purpose="propose", seconds=max(1.0, left))
 
         return ModelRung(ask, rung)
+
+    def _secrets(self) -> tuple[str, ...]:
+        """Return the values that must leave this process in no text: the environment's, and the keys in use."""
+        names = {rung.api_key_env for rung in self.ladder.rungs.values() if rung.api_key_env}
+        used = (keys.api_key(name, self.session.tree) for name in sorted(names))
+        return (*secrets_in(os.environ), *(key for key in used if key))
 
     def _territory(self, shot: TreeSnapshot) -> Territory:
         return territory(self.session, self.settings, shot.files, shot.links, self._forbidden)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-
 Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 
 

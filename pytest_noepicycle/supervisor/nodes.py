@@ -10,16 +10,13 @@ from pytest_noepicycle.domain.decision import decide as decided
 from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.run import StopReason
 from pytest_noepicycle.stages import baseline as ground
+from pytest_noepicycle.stages.demands import demands
 from pytest_noepicycle.stages.triage import triage, unexplained
-from pytest_noepicycle.stages.verify import Verdict
-from pytest_noepicycle.stages.verify import verify as proved
 from pytest_noepicycle.supervisor.attempts import account, try_rung
+from pytest_noepicycle.supervisor.proof import proof_seconds, prove, smallest
 from pytest_noepicycle.supervisor.state import State
 from pytest_noepicycle.supervisor.survey import by_file, context, own_modules, whole_suite
 from pytest_noepicycle.supervisor.work import Work
-
-_PROOF_MARGIN = 10.0  # seconds for boxes to open and close during the proof
-_PROOF_MOST = 0.4  # share of the time limit that may be reserved for it
 
 
 def baseline(state: State, work: Work) -> State:
@@ -43,8 +40,12 @@ def baseline(state: State, work: Work) -> State:
     clashing = {finding.test for finding in clashes}
     real = tuple(failure for failure in sorted_out.real if failure.test not in clashing)
     frozen = ground.freeze(real, first, work.session.passed)
-    work.memory.territory = replace(work.territory, tests_in=by_file((*first.collected, *frozen.targets)))
-    work.memory.proof_seconds = min(work.settings.time_limit * _PROOF_MOST, 3 * first.seconds + _PROOF_MARGIN)
+    work.memory.territory = replace(
+        work.territory,
+        tests_in=by_file((*first.collected, *frozen.targets)),
+        demands=demands(frozen.targets, work.snapshot.read),
+    )
+    work.memory.proof_seconds = proof_seconds(work)
     state = replace(state, baseline=frozen, failures=real, findings=(*findings, *clashes))
     work.journal.write("baseline", **encode(frozen), findings=encode(state.findings), seconds=first.seconds)
     return _nothing_to_mend(state) if not real else _looked_only(state, work)
@@ -137,8 +138,9 @@ def climb(state: State, work: Work) -> State:
 
 def verify(state: State, work: Work) -> State:
     """Prove the best in a fresh, cold run; a patch that fails it is never looked at again."""
-    verdict = _prove(state, work)
-    if verdict.holds and len(verdict.fixed) == len(state.baseline.targets):
+    state = smallest(state, work)
+    verdict = prove(state, work)
+    if verdict.holds and set(state.baseline.targets) <= {*verdict.fixed, *verdict.unsteady}:
         return replace(
             state, stop=StopReason.SOLVED, verified=True, checks=dict(verdict.checks), why=_because(state), broken=()
         )
@@ -161,7 +163,7 @@ def close(state: State, work: Work) -> State:
     state = replace(state, stop=_final(state, work, decision), why=decision.reason)
     if state.best == Patch():
         return state
-    verdict = _prove(state, work)
+    verdict = prove(state, work)
     if verdict.holds:
         return replace(state, verified=True, fixed=verdict.fixed, checks=dict(verdict.checks))
     return replace(
@@ -191,21 +193,12 @@ def interrupted(state: State, work: Work) -> State:
     if state.best == Patch():
         return state
     try:
-        verdict = _prove(state, work)
+        verdict = prove(state, work)
     except KeyboardInterrupt:
         return replace(state, best=Patch(), fixed=(), why="interrupted twice: what was gained is not proven")
     if not verdict.holds:
         return replace(state, best=Patch(), fixed=(), checks=dict(verdict.checks), why=verdict.why)
     return replace(state, verified=True, fixed=verdict.fixed, checks=dict(verdict.checks))
-
-
-def _prove(state: State, work: Work) -> Verdict:
-    work.watcher.stage("verify: a cold run of everything on a pristine tree plus the patch")
-    clocks = work.memory.clocks(work.settings, floor=5.0)
-    seconds = max(20.0, work.remaining, work.memory.proof_seconds)
-    verdict = proved(state.best, state.baseline, work.run_fresh, clocks, seconds=seconds)
-    work.journal.write("verdict", patch=state.best.digest, holds=verdict.holds, **encode(verdict))
-    return verdict
 
 
 def _because(state: State) -> str:

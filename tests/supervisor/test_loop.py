@@ -328,3 +328,33 @@ def test_ctrl_c_outside_a_trial_proves_the_best_and_a_second_one_drops_it(world:
     assert told.state.stop is StopReason.INTERRUPTED
     assert told.state.verified is not again
     assert told.state.fixed == (() if again else ("test_m.py::a",))
+
+
+def test_what_a_patch_does_not_need_is_left_out_before_it_is_proved(world: World):
+    """A model mends two values and rewrites a third for nothing: the proof is taken on the smaller patch."""
+
+    def step(context: Context) -> list[Proposal]:
+        text = b"a = 2\n\n\nb = 2\n\n\nc = 2 - 1\n"
+        return [Proposal(context.best.with_file("m.py", text, world.read), "all of it")]
+
+    told = run(world, small=[step])
+    assert told.state.stop is StopReason.SOLVED
+    assert told.state.best.files() == {"m.py": b"a = 2\n\n\nb = 2\n\n\nc = 1\n"}
+    names = [event["event"] for event in told.journal.events]
+    assert names[-2:] == ["minimised", "verdict"]
+    assert told.journal.events[-1]["patch"] == told.state.best.digest
+
+
+def test_a_patch_that_lists_the_tests_answers_is_refused_before_it_runs(world: World):
+    """A special case of a test's own input never reaches the sandbox."""
+    world.files["test_m.py"] = b"from m import f\n\n\ndef a():\n    assert f(41) == 1764\n"
+    world.files["m.py"] = b"def f(n):\n    return n\n\n\na = b = c = 1\n"
+    world.tests = {"test_m.py::a": lambda n: n["f"](41) == 1764, "test_m.py::b": lambda n: n["b"] == 2}
+
+    def step(context: Context) -> list[Proposal]:
+        cheat = b"def f(n):\n    if n == 41:\n        return 1764\n    return n\n\n\na = b = c = 1\n"
+        return [Proposal(context.best.with_file("m.py", cheat, world.read), "it passes")]
+
+    told = run(world, small=[step], search=[lambda context: []])
+    assert told.state.best == Patch()
+    assert all(trial.patch == Patch() for trial in world.trials)
