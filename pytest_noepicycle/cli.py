@@ -96,7 +96,8 @@ def _fix(given: argparse.Namespace) -> int:
     done = wiring.repair_outside(facts, values, PlainPaper(shown))
     if given.json:
         _print_json(as_json(done))
-    return DONE if done.result.solved and done.result.applied else NOT_DONE
+    green = done.result.solved and done.result.applied and not done.result.findings
+    return DONE if green else NOT_DONE
 
 
 def _nothing_failed(given: argparse.Namespace, status: int) -> int:

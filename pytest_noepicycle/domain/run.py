@@ -114,6 +114,7 @@ class RunResult:
     warnings: tuple[str, ...] = ()
     checks: Mapping[str, str] = field(default_factory=dict)
     why: str = ""
+    suspects: tuple[str, ...] = ()
     seconds: float = 0.0
 
     @property

@@ -12,7 +12,14 @@ from pytest_noepicycle.report.text import fenced, harmless
 def render(summary: Summary) -> str:
     """Return ``report.md``."""
     result = summary.result
-    parts = [_verdict(summary), _tests(result), _diff(result), _evidence(result), _attempts(result.attempts)]
+    parts = [
+        _verdict(summary),
+        _tests(result),
+        _suspects(result),
+        _diff(result),
+        _evidence(result),
+        _attempts(result.attempts),
+    ]
     parts += [_cost(summary), _open_points(result)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -31,6 +38,12 @@ def _tests(result: RunResult) -> str:
     rows = [(test, "mended" if test in mended else "still fails") for test in result.baseline.targets]
     rows += [(finding.test, f"{finding.kind}: {finding.hint}") for finding in result.findings]
     return _table(("Test", "Outcome"), rows)
+
+
+def _suspects(result: RunResult) -> str:
+    if not result.suspects:
+        return ""
+    return "## Suspects\n\n" + "\n".join(f"{place}. {_cell(text)}" for place, text in enumerate(result.suspects, 1))
 
 
 def _diff(result: RunResult) -> str:

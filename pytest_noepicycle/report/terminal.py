@@ -92,6 +92,7 @@ def render(summary: Summary, paper: Paper, *, commands: str) -> None:
     paper.sep("=", "noepi", bold=True)
     _verdict(result, paper)
     _tests(result, paper)
+    _suspects(result, paper)
     _diff(result, paper)
     _cost(summary, paper)
     _next(summary, paper, commands)
@@ -100,6 +101,8 @@ def render(summary: Summary, paper: Paper, *, commands: str) -> None:
 def _verdict(result: RunResult, paper: Paper) -> None:
     good = result.solved
     paper.line(f"{result.stop_reason}: {result.stop_reason.sentence}", bold=True, green=good, yellow=not good)
+    if good and result.findings:
+        paper.line(f"  {len(result.findings)} failing tests were set aside; they are named below", yellow=True)
     if result.why and not good:
         paper.line(f"  {harmless(result.why)}")
 
@@ -113,6 +116,14 @@ def _tests(result: RunResult, paper: Paper) -> None:
             paper.line(f"  still fails  {harmless(test)}", red=True)
     for finding in result.findings:
         paper.line(f"  {finding.kind:<12} {harmless(finding.test)}: {harmless(finding.hint)}", yellow=True)
+
+
+def _suspects(result: RunResult, paper: Paper) -> None:
+    if result.suspects:
+        paper.line("")
+        paper.line("suspects, the likeliest first:")
+    for suspect in result.suspects:
+        paper.line(f"  {harmless(suspect)}")
 
 
 def _diff(result: RunResult, paper: Paper) -> None:
@@ -134,8 +145,10 @@ def _cost(summary: Summary, paper: Paper) -> None:
     money = "unknown cost" if ledger.spent_usd is None else f"${ledger.spent_usd:.4f}"
     checks = ", ".join(f"{name} {value}" for name, value in result.checks.items())
     paper.line("")
-    if checks:
+    if checks and result.verified:
         paper.line(f"proof:  {checks}; {len(result.baseline.guards)} other tests kept")
+    elif checks:
+        paper.line(f"no proof: {checks}", yellow=True)
     paper.line(
         f"cost:   {ledger.spent} of {ledger.cap} tokens, {money}; {candidates} candidates, {result.seconds:.1f} s"
     )
@@ -150,7 +163,8 @@ def _cost(summary: Summary, paper: Paper) -> None:
 def skipped_by_reason(result: RunResult) -> dict[str, list[str]]:
     """Return the rungs that could not be used, by the reason; none where it would have made no difference."""
     grouped: dict[str, list[str]] = {}
-    for skipped in result.skipped if result.attempts and not result.solved else ():
+    mattered = not result.solved and (result.attempts or result.stop_reason is StopReason.EXHAUSTED)
+    for skipped in result.skipped if mattered else ():
         grouped.setdefault(skipped.why, []).append(skipped.rung)
     return grouped
 

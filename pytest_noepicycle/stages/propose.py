@@ -37,22 +37,21 @@ def territory(
 
 @dataclass(slots=True)
 class Gate:
-    """Lets through what may be tried and counts the rest; ``seen`` are digests of earlier patches."""
+    """Lets through what may be tried; ``seen`` are digests of patches that were judged in a trial."""
 
     territory: Territory
     seen: set[str] = field(default_factory=set)
     refused: list[tuple[Proposal, tuple[Refusal, ...]]] = field(default_factory=list)
-    repeated: int = 0
 
     def admit(self, proposals: Iterable[Proposal]) -> Iterator[Proposal]:
-        """Yield the proposals that the guard lets through, each patch once."""
+        """Yield the proposals that the guard lets through, each patch once and none that was judged before."""
+        offered = {Patch().digest}
         for proposal in proposals:
-            if proposal.patch == Patch() or proposal.patch.digest in self.seen:
-                self.repeated += 1
+            if proposal.patch.digest in offered | self.seen:
                 continue
+            offered.add(proposal.patch.digest)
             refusals = judge(proposal.patch, self.territory)
             if refusals:
                 self.refused.append((proposal, refusals))
                 continue
-            self.seen.add(proposal.patch.digest)
             yield proposal

@@ -32,6 +32,16 @@ class Clocks:
         return Limits(seconds, default, {test: self.of(test) for test in ids})
 
 
+def bounded(run: Run, clock: Callable[[], float], until: float, *, least: float = 5.0) -> Run:
+    """Return a run whose trials together end at ``until`` on the clock; each of them gets ``least`` seconds."""
+
+    def within(trial: Trial) -> Report:
+        left = max(least, until - clock())
+        return run(replace(trial, limits=replace(trial.limits, seconds=min(trial.limits.seconds, left))))
+
+    return within
+
+
 def run_all(run: Run, trial: Trial) -> Report:
     """Run a trial, and again for the tests that one which hung or crashed kept from running; join the reports."""
     total = run(trial)

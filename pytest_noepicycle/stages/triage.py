@@ -37,15 +37,16 @@ def triage(
     reruns: int,
     seconds: float,
     known: frozenset[str],
+    clocks: Clocks | None = None,
 ) -> Triage:
     """Run what failed again, ``reruns`` times, one of them cold in a ``fresh`` box (beside the others, with an
     ``executor``), and sort it.
 
     ``known`` are the names of modules that exist, here and in the project.
     """
-    beside = executor.submit(_round, failed, fresh, seconds, cold=True) if executor else None
-    warm = [_round(failed, run, seconds, cold=False) for _ in range(reruns - 1)]
-    cold = beside.result() if beside else _round(failed, fresh, seconds, cold=True)
+    beside = executor.submit(_round, failed, fresh, seconds, clocks or Clocks(), cold=True) if executor else None
+    warm = [_round(failed, run, seconds, clocks or Clocks(), cold=False) for _ in range(reruns - 1)]
+    cold = beside.result() if beside else _round(failed, fresh, seconds, clocks or Clocks(), cold=True)
     rounds = [cold, *warm]
     real: list[Failure] = []
     findings: list[Finding] = []
@@ -63,8 +64,8 @@ def triage(
     return Triage(tuple(real), tuple(findings), tuple(absent))
 
 
-def _round(failed: tuple[str, ...], run: Run, seconds: float, *, cold: bool) -> Report:
-    return run_all(run, Trial(Patch(), failed, Clocks().limits(failed, seconds), cold=cold))
+def _round(failed: tuple[str, ...], run: Run, seconds: float, clocks: Clocks, *, cold: bool) -> Report:
+    return run_all(run, Trial(Patch(), failed, clocks.limits(failed, seconds), cold=cold))
 
 
 def _verdict(test: str, outcomes: list[Outcome], first: Report, known: frozenset[str]) -> Failure | Finding:

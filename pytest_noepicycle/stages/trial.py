@@ -17,7 +17,10 @@ from pytest_noepicycle.stages.running import Clocks, Run
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """What a trial needs: a way to run, how many at once, the frozen lists, the clocks, and when to end."""
+    """What a trial needs: a way to run, how many at once, the frozen lists, the clocks, and when to end.
+
+    A ``thorough`` lab runs everything that a candidate reaches; ``refuted`` are digests that no gain may lead to.
+    """
 
     run: Run
     executor: Executor
@@ -27,6 +30,7 @@ class Lab:
     out_of_time: Callable[[], bool]
     seconds: float = 120.0
     thorough: bool = False
+    refuted: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,7 @@ def screen(
             state = replace(state, tried=state.tried + 1, last=judged)
             if judged.score.fixed - state.standing.fixed and not judged.score.lost:
                 better = _join(judged, state.standing, context, lab)
-                if better is not None:
+                if better is not None and better.patch.digest not in lab.refuted:
                     kept = () if better.patch == judged.proposal.patch else state.gains
                     state = replace(state, standing=better, gains=(*kept, judged))
             tell(judged, state.standing)

@@ -87,6 +87,7 @@ def _screen(state: State, work: Work, standing: Standing) -> Screening:
         out_of_time=lambda: work.remaining <= work.memory.proof_seconds,
         seconds=max(30.0, 2 * suite_seconds(work) + 10),
         thorough=not searching,
+        refuted=frozenset(state.refuted),
     )
     work.gate.territory = known.territory
     proposals = work.proposers[state.rung].propose(known)
@@ -105,6 +106,7 @@ class _Teller:
     def __call__(self, judged: Judged, now: Standing) -> None:
         self.tried += 1
         self.work.memory.standing = now
+        self.work.gate.seen.add(judged.proposal.patch.digest)
         if judged.score.fixed or self.thorough:
             self._record(judged)
         value = now.value(self.state.baseline)

@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 
 from pytest_noepicycle.codec import decode, encode
 from pytest_noepicycle.domain.decision import Action
+from pytest_noepicycle.errors import SandboxError
 from pytest_noepicycle.supervisor import nodes
 from pytest_noepicycle.supervisor.state import State
 from pytest_noepicycle.supervisor.work import Work
@@ -60,6 +61,8 @@ def run(start: State, work: Work) -> State:
                 last = decode(State, values["state"])
     except KeyboardInterrupt:
         return nodes.interrupted(last, work)
+    except SandboxError as error:
+        return nodes.lost(last, work, error)
     return last
 
 

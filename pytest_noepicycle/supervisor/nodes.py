@@ -9,8 +9,10 @@ from pytest_noepicycle.domain.decision import Action, Decision, Signal, Situatio
 from pytest_noepicycle.domain.decision import decide as decided
 from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.run import StopReason
+from pytest_noepicycle.errors import SandboxError
 from pytest_noepicycle.stages import baseline as ground
 from pytest_noepicycle.stages.demands import demands
+from pytest_noepicycle.stages.running import Clocks, bounded
 from pytest_noepicycle.stages.triage import triage, unexplained
 from pytest_noepicycle.supervisor.attempts import account, try_rung
 from pytest_noepicycle.supervisor.proof import proof_seconds, prove, smallest
@@ -24,10 +26,11 @@ def baseline(state: State, work: Work) -> State:
     work.watcher.stage("triage: running what failed again")
     sorted_out = triage(
         work.session.failed,
-        work.run,
-        fresh=work.run_fresh,
+        bounded(work.run, work.clock, work.clock() + work.remaining / 4),
+        fresh=bounded(work.run_fresh, work.clock, work.clock() + work.remaining / 4),
         executor=work.executor,
         reruns=work.settings.reruns,
+        clocks=Clocks(work.session.durations, work.settings.test_timeout),
         seconds=work.remaining / 4,
         known=work.territory.taken | own_modules(work),
     )
@@ -56,7 +59,8 @@ def _looked_only(state: State, work: Work) -> State:
         return state
     known = context(state, work)
     work.journal.write("suspects", suspects=encode(known.suspects[:20]))
-    return replace(state, stop=StopReason.DRY_RUN)
+    shown = tuple(f"{one.path}:{one.line}  {one.reason}" for one in known.suspects[:10])
+    return replace(state, stop=StopReason.DRY_RUN, suspects=shown)
 
 
 def _nothing_to_mend(state: State) -> State:
@@ -144,8 +148,11 @@ def verify(state: State, work: Work) -> State:
         return replace(
             state, stop=StopReason.SOLVED, verified=True, checks=dict(verdict.checks), why=_because(state), broken=()
         )
-    work.gate.seen.update((state.best.digest, *state.gains))
+    work.memory.standing = None
+    if len(state.gains) > 1:  # one of several was wrong: each may be offered again, but not all of them together
+        work.gate.seen.difference_update(state.gains)
     amended = replace(state.attempts[-1], score=0.0, delta=0.0, effect=f"refuted:{state.best.digest}", note=verdict.why)
+    work.journal.write("refuted", patch=state.best.digest, attempt=encode(amended))
     return replace(
         state,
         attempts=(*state.attempts[:-1], amended),
@@ -183,12 +190,18 @@ def _final(state: State, work: Work, decision: Decision) -> StopReason:
     return decision.stop or StopReason.EXHAUSTED
 
 
+def lost(state: State, work: Work, error: SandboxError) -> State:
+    """End without a sandbox: what was found out stays, what was gained cannot be proven any more."""
+    work.journal.write("sandbox_lost", why=str(error))
+    return replace(state, stop=StopReason.SANDBOX_LOST, why=error.sentence(), verified=False)
+
+
 def interrupted(state: State, work: Work) -> State:
     """End after Ctrl-C, wherever it struck: the best so far is proved, or, at a second Ctrl-C, dropped."""
     work.journal.write("interrupted")
     state = replace(state, stop=StopReason.INTERRUPTED, why="interrupted from the keyboard", verified=False)
     now = work.memory.standing
-    if now is not None and len(now.fixed) > len(state.fixed):
+    if now is not None and len(now.fixed) > len(state.fixed) and now.patch.digest not in state.refuted:
         state = replace(state, best=now.patch, fixed=tuple(t for t in state.baseline.targets if t in now.fixed))
     if state.best == Patch():
         return state

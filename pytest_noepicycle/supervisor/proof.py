@@ -8,6 +8,7 @@ from pytest_noepicycle.codec import encode
 from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.trial import Status, Trial
 from pytest_noepicycle.stages.minimise import minimise
+from pytest_noepicycle.stages.running import bounded
 from pytest_noepicycle.stages.verify import Verdict, verify
 from pytest_noepicycle.supervisor.state import State
 from pytest_noepicycle.supervisor.survey import suite_seconds
@@ -29,12 +30,13 @@ def prove(state: State, work: Work) -> Verdict:
     work.watcher.stage("verify: a cold run of everything on a pristine tree plus the patch")
     first = work.memory.first
     outcomes = first.outcomes if first else {}
+    seconds = max(20.0, work.remaining, work.memory.proof_seconds)
     verdict = verify(
         state.best,
         state.baseline,
-        work.run_fresh,
+        bounded(work.run_fresh, work.clock, work.clock() + seconds, least=10.0),
         work.memory.clocks(work.settings, floor=5.0),
-        seconds=max(20.0, work.remaining, work.memory.proof_seconds),
+        seconds=seconds,
         read=work.snapshot.read,
         collected=first.collected if first else (),
         hanging=frozenset(t for t in state.baseline.targets if t in outcomes and outcomes[t].status is Status.TIMEOUT),

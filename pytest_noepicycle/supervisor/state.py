@@ -39,6 +39,7 @@ class State:
     verified: bool = False
     checks: dict[str, str] = field(default_factory=dict)
     broken: tuple[str, ...] = ()
+    suspects: tuple[str, ...] = ()
 
     @property
     def value(self) -> float:
@@ -61,5 +62,6 @@ class State:
             skipped=skipped,
             checks=self.checks,
             why=self.why,
+            suspects=self.suspects,
             seconds=seconds,
         )

@@ -20,7 +20,7 @@ from pytest_noepicycle.domain.patch import Patch, Proposal
 from pytest_noepicycle.domain.run import StopReason
 from pytest_noepicycle.domain.session import Interpreter, Session
 from pytest_noepicycle.domain.settings import Settings
-from pytest_noepicycle.errors import ProviderError
+from pytest_noepicycle.errors import ProviderError, SandboxError
 from pytest_noepicycle.stages.propose import Gate
 from pytest_noepicycle.supervisor import graph
 from pytest_noepicycle.supervisor.purse import BudgetExhausted, Purse
@@ -215,11 +215,53 @@ def test_a_patch_that_a_cold_run_refutes_is_never_solved_and_never_tried_again(w
         return replace(report, end=report.end if not (changed and trial.cold) else "died")
 
     world.run = warm_lies  # the cold run with the patch dies
-    told = run(world, blocked=frozenset({"small", "large"}), search=[edits(world, *BOTH)] * 3)
+    told = run(world, blocked=frozenset({"small", "large"}), search=[whatever_applies(world)] * 4)
     assert told.state.stop is StopReason.EXHAUSTED
     assert told.state.best == Patch()
     verdicts = [event for event in told.journal.events if event["event"] == "verdict"]
-    assert [verdict["holds"] for verdict in verdicts] == [False]
+    assert not any(verdict["holds"] for verdict in verdicts)
+    assert len({verdict["patch"] for verdict in verdicts}) == len(verdicts)
+
+
+def whatever_applies(world: World) -> Callable[[Context], list[Proposal]]:
+    """Return a step that proposes each of the two right edits that is not in the best patch yet."""
+
+    def step(context: Context) -> list[Proposal]:
+        text = context.read("m.py")
+        return [edit(world, "m.py", old, new, context.best) for old, new in BOTH if old in text]
+
+    return step
+
+
+def test_one_bad_gain_among_several_costs_only_itself(world: World):
+    """The cold run refutes the two together; the good one alone is proven, the bad one is not shipped."""
+    honest = world.run
+
+    def cold_knows(trial):
+        report = honest(trial)
+        bad = trial.cold and b"b = 2" in (trial.patch.read("m.py", world.read) or b"")
+        return replace(report, end="died") if bad else report
+
+    world.run = cold_knows
+    told = run(world, blocked=frozenset({"small", "large"}), search=[whatever_applies(world)] * 4)
+    assert told.state.verified
+    assert told.state.fixed == ("test_m.py::a",)
+
+
+def test_a_lost_sandbox_keeps_what_was_found_out(world: World):
+    """The machine fails in the middle: targets and attempts stay in the record, the reason is named."""
+    honest = world.run
+
+    def then_gone(trial):
+        if trial.patch != Patch():
+            raise SandboxError("the engine has gone away")
+        return honest(trial)
+
+    world.run = then_gone
+    told = run(world, search=[whatever_applies(world)])
+    assert told.state.stop is StopReason.SANDBOX_LOST
+    assert told.state.baseline.targets == ("test_m.py::a", "test_m.py::b")
+    assert "gone away" in told.state.why
 
 
 def test_a_provider_that_fails_leads_to_the_next_rung(world: World):
