@@ -140,7 +140,7 @@ def _change(given: argparse.Namespace, *, forward: bool) -> int:
     record, records = _found(given)
     root, patch = record.patch()
     with tree.locked(records.home, wait=_LOCK_WAIT):
-        paths = tree.write(root, patch, records.staging, forward=forward)
+        paths = tree.write(root, patch, records.staging(), forward=forward)
         with contextlib.suppress(NoepiError):  # a run that died has no result to note it in
             record.note(applied=forward)
     done = "applied" if forward else "undone"
@@ -165,6 +165,9 @@ def _report(given: argparse.Namespace) -> int:
 
 
 def _found(given: argparse.Namespace) -> tuple[Record, Records]:
+    if given.run_id and (Path(given.run_id) / "decisions.jsonl").is_file():  # the folder that a run has named
+        folder = Path(given.run_id).resolve()
+        return Record(folder), Records(folder.parents[1])
     for folder in (Path.cwd(), *Path.cwd().parents):
         if (folder / given.dir / "runs").is_dir():
             records = Records(folder / given.dir)

@@ -100,7 +100,7 @@ def _check_ladder(name: str) -> None:
 
     from pytest_noepicycle.adapters.ladder_files import shipped
 
-    if name not in shipped() and not Path(name).is_file():
+    if name not in shipped() and not Path(name).expanduser().is_file():
         known = ", ".join(shipped())
         raise pytest.UsageError(
             f"--noepi-ladder: there is no ladder {name!r}; shipped are {known}, or name a YAML file"

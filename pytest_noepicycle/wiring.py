@@ -6,10 +6,9 @@ import contextlib
 import hashlib
 import json
 import os
-import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from pytest_noepicycle.adapters import git, keys, ladder_files, outside, snapsho
 from pytest_noepicycle.adapters.messages import MessagesModel
 from pytest_noepicycle.adapters.records import Record, Records
 from pytest_noepicycle.adapters.snapshot import TreeSnapshot
-from pytest_noepicycle.codec import decode
+from pytest_noepicycle.codec import decode, encode
 from pytest_noepicycle.domain.budget import Ledger
 from pytest_noepicycle.domain.guard import Territory
 from pytest_noepicycle.domain.ladder import Ladder, Rung
@@ -50,8 +49,7 @@ _LOCK_WAIT = 10.0
 
 def repair_here(facts: Mapping[str, Any], values: Mapping[str, Any], hooks: Any, paper: terminal.Paper) -> Summary:
     """Repair what a pytest session in this process left failing, and say so on its terminal."""
-    with _own_modules_first(str(facts["rootdir"])):
-        return repair(decode(Session, facts), Settings.from_mapping(values), paper, hooks=hooks)
+    return repair(decode(Session, facts), Settings.from_mapping(values), paper, hooks=hooks)
 
 
 def run_tests(python: str, arguments: list[str], output: TextIO) -> dict[str, Any]:
@@ -77,7 +75,7 @@ def repair(session: Session, settings: Settings, paper: terminal.Paper, *, hooks
     :raises NoepiError: where it could not begin; nothing was changed then.
     """
     began = time.monotonic()
-    ladder = ladder_files.load(settings.ladder)
+    ladder = _at_its_servers(ladder_files.load(settings.ladder), paper)
     _priced(ladder, settings)
     sandbox = choice.choose(settings.sandbox, session, settings)
     records = Records.of(session.tree, settings.dir)
@@ -207,7 +205,7 @@ class _Run:
                 question, stable=redacted(question.stable, secrets), prompt=redacted(question.prompt, secrets)
             )
             left = self.began + self.settings.time_limit - time.monotonic() - memory.proof_seconds
-            return purse.ask(model, question, rung=rung, purpose="propose", seconds=max(1.0, left))
+            return purse.ask(model, question, rung=rung, purpose="propose", seconds=left)
 
         return ModelRung(ask, rung)
 
@@ -235,7 +233,7 @@ class _Run:
             "pytest": self.session.pytest_version,
             "base_commit": revision.commit,
             "dirty": revision.dirty,
-            "ladder": self.ladder.name,
+            "ladder": encode(self.ladder),
             "sandbox": self.sandbox.kind,
             "skipped": [[s.rung, s.why] for s in skipped],
             "budget": {"tokens": self.settings.budget, "usd": self.settings.budget_usd},
@@ -249,9 +247,12 @@ class _Run:
         if wanted is Apply.NEVER or (wanted is Apply.SOLVED and not result.solved):
             return result
         try:
-            paths = tree.write(self.session.tree, result.patch, self.records.staging)
+            paths = tree.write(self.session.tree, result.patch, self.records.staging())
         except TreeChanged as error:
             return replace(result, warnings=(*result.warnings, error.sentence()))
+        except OSError as error:
+            warning = f"the patch could not be written ({error}); noepi apply tries again"
+            return replace(result, warnings=(*result.warnings, warning))
         journal.write("applied", paths=list(paths))
         return replace(result, applied=True)
 
@@ -264,13 +265,24 @@ class _Run:
             base_commit=revision.commit,
             dirty=revision.dirty,
             fingerprint=hashlib.sha256("\n".join(names).encode()).hexdigest()[:16],
-            sandbox={"kind": self.sandbox.kind, "image": self.settings.image, "network": False},
+            sandbox={"kind": self.sandbox.kind, "image": self.settings.image, "network": not self.sandbox.confined},
         )
 
     def _write(self, done: Summary, journal: JournalFile) -> None:
         self.record.write("result.json", json.dumps(summaries.as_json(done), indent=2, ensure_ascii=False) + "\n")
         self.record.write("report.md", markdown.render(done))
         journal.write("run_ended", stop_reason=str(done.result.stop_reason), solved=done.result.solved)
+
+
+def _at_its_servers(ladder: Ladder, paper: terminal.Paper) -> Ladder:
+    """Name the server that ANTHROPIC_BASE_URL sends code to, so that prices and warnings are about that one."""
+    server = os.environ.get("ANTHROPIC_BASE_URL", "").rstrip("/")
+    theirs = [rung for rung in ladder.rungs.values() if rung.kind == "model" and rung.base_url is None]
+    if not server or server == "https://api.anthropic.com" or not theirs:
+        return ladder
+    paper.line(f"noepi: ANTHROPIC_BASE_URL is set: models are asked at {server}", yellow=True)
+    moved = {rung.name: replace(rung, base_url=server) for rung in theirs}
+    return replace(ladder, rungs={**ladder.rungs, **moved})
 
 
 def _priced(ladder: Ladder, settings: Settings) -> None:
@@ -283,19 +295,3 @@ def _priced(ladder: Ladder, settings: Settings) -> None:
                 f"{ladder.name}: rungs.{rung.name} has no price, and there is a cap in dollars",
                 hint="Add to that rung: price: {input: X, output: Y}   # US dollars per million tokens",
             )
-
-
-@contextlib.contextmanager
-def _own_modules_first(root: str) -> Iterator[None]:
-    """Import the engine's libraries past the project's own folders: its ``docker.py`` is not ours."""
-    kept, inside = list(sys.path), Path(root).resolve()
-    sys.path[:] = [entry for entry in kept if not _belongs_to(entry, inside)]
-    try:
-        yield
-    finally:
-        sys.path[:] = kept
-
-
-def _belongs_to(entry: str, root: Path) -> bool:
-    place = Path(entry or ".").resolve()
-    return place.is_relative_to(root) and "site-packages" not in place.parts and place != Path(__file__).parents[1]

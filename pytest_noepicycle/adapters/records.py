@@ -37,7 +37,8 @@ class Record:
     def keep_patch(self, root: str, patch: Patch) -> None:
         """Keep the patch twice: as a diff for people and git, and with whole files for apply and undo."""
         self.write("best.patch", patch.diff())
-        self.write("patch.json", json.dumps({"root": root, "patch": encode(patch)}))
+        relative = os.path.relpath(root, self.folder)  # a project that is moved or copied takes its records along
+        self.write("patch.json", json.dumps({"root": relative, "patch": encode(patch)}))
 
     def patch(self) -> tuple[str, Patch]:
         """Return the tree's root and the patch.
@@ -46,7 +47,7 @@ class Record:
         """
         data = self._json("patch.json", "this run has no patch: it gained nothing that was proven")
         try:
-            return str(data["root"]), decode(Patch, data["patch"])
+            return os.path.normpath(self.folder / data["root"]), decode(Patch, data["patch"])
         except (KeyError, ValueError) as error:
             raise RecordError(f"{self.folder / 'patch.json'} is damaged: {error}") from error
 
@@ -81,17 +82,23 @@ class Records:
 
     @classmethod
     def of(cls, root: str, directory: str) -> Records:
-        """Return the records of a tree, the folder made where it is missing; it ignores itself in git."""
+        """Return the records of a tree, the folder made where it is missing; it ignores itself in git.
+
+        :raises RecordError: where it cannot be made.
+        """
         home = Path(root, directory)
-        (home / "runs").mkdir(parents=True, exist_ok=True)
-        ignore = home / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n", "utf-8")
+        try:
+            (home / "runs").mkdir(parents=True, exist_ok=True)
+            ignore = home / ".gitignore"
+            if not ignore.exists():
+                ignore.write_text("*\n", "utf-8")
+        except OSError as error:
+            hint = "Name a folder that can be written with --noepi-dir."
+            raise RecordError(f"{home} cannot hold records: {error.strerror}", hint=hint) from error
         return cls(home)
 
-    @property
     def staging(self) -> Path:
-        """Return a folder on the tree's file system for files on their way; what a kill left there is removed."""
+        """Make a folder on the tree's file system for files on their way; what a kill left there is removed."""
         folder = self.home / "staging"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)

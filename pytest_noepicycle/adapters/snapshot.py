@@ -96,6 +96,7 @@ def _fill(raw: BinaryIO, root: str, leave_out: frozenset[str]) -> tuple[frozense
             elif stat.S_ISDIR(info.st_mode):
                 tar.addfile(member)
             else:
+                _bounded(root, len(index), total + info.st_size)
                 content = _content(path)
                 if content is None:
                     continue

@@ -30,8 +30,8 @@ def write(root: str, patch: Patch, staging: Path, *, forward: bool = True) -> tu
     todo = [change for change in patch.changes if _expected(root, change) != wanted]
     with contextlib.ExitStack() as undo:
         staged = [(c, _stage(root, c.path, c.after if forward else c.before, staging, undo)) for c in todo]
-        for change, part in staged:
-            _expected(root, change)
+        for place, (change, part) in enumerate(staged):
+            _still(root, change, [written.path for written, _ in staged[:place]])
             target = Path(root, change.path)
             if part is None:
                 target.unlink(missing_ok=True)
@@ -45,6 +45,14 @@ def _expected(root: str, change: FileChange) -> str:
     if stands == "neither":
         raise TreeChanged(f"{change.path} has changed since the patch was made; nothing was written")
     return stands
+
+
+def _still(root: str, change: FileChange, written: list[str]) -> None:
+    """See once more that the file is as expected: what was written before it is named, and can be taken back."""
+    if _stands(root, change) == "neither":
+        done = f"{', '.join(written)} had been written" if written else "nothing was written"
+        hint = "noepi undo takes back what was written." if written else None
+        raise TreeChanged(f"{change.path} changed at this very moment; {done}", hint=hint)
 
 
 def _stands(root: str, change: FileChange) -> str:
@@ -68,8 +76,20 @@ def _stage(root: str, path: str, content: bytes | None, staging: Path, undo: con
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    part.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask())
+    _like(target, part)
     return part
+
+
+def _like(target: Path, part: Path) -> None:
+    """Give the new file the old one's mode and, where that is allowed, its owner."""
+    if not target.exists():
+        part.chmod(0o666 & ~_umask())
+        return
+    old = target.stat()
+    if hasattr(os, "chown") and (old.st_uid, old.st_gid) != (part.stat().st_uid, part.stat().st_gid):
+        with contextlib.suppress(PermissionError):  # only root may give files away
+            os.chown(part, old.st_uid, old.st_gid)
+    part.chmod(stat.S_IMODE(old.st_mode))
 
 
 def _plain_parents(root: str, target: Path) -> None:

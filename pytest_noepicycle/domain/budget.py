@@ -57,6 +57,15 @@ class Entry:
         return self.usage.total if self.usage is not None else self.reserved_tokens
 
     @property
+    def outgrew(self) -> bool:
+        """Return whether the call took more tokens or money than was set aside for it, rounding apart."""
+        if self.usage is None:
+            return False
+        if self.usd is not None and self.reserved_usd is not None and self.usd > self.reserved_usd * (1 + 1e-9):
+            return True
+        return self.usage.total > self.reserved_tokens
+
+    @property
     def dollars(self) -> float | None:
         """Return what counts against the money cap; None where the price is unknown."""
         return self.usd if self.usage is not None else self.reserved_usd
@@ -101,7 +110,7 @@ class Ledger:
     @property
     def overrun(self) -> bool:
         """Whether some call took more than was set aside for it: such a run must end."""
-        return any(_outgrew(entry) for entry in self.entries)
+        return any(entry.outgrew for entry in self.entries)
 
     @property
     def left_share(self) -> float:
@@ -140,10 +149,3 @@ class Ledger:
     def _replace(self, call: str, **fields: object) -> Ledger:
         entries = tuple(replace(e, **fields) if e.call == call else e for e in self.entries)  # type: ignore[arg-type]
         return replace(self, entries=entries)
-
-
-def _outgrew(entry: Entry) -> bool:
-    if entry.usage is None:
-        return False
-    dearer = entry.usd is not None and entry.reserved_usd is not None and entry.usd > entry.reserved_usd
-    return entry.usage.total > entry.reserved_tokens or dearer

@@ -121,6 +121,7 @@ def _rung(name: str, data: object, where: str) -> Rung:
         raise LadderError(f"{where}.kind: {kind!r} is not one of {', '.join(KINDS)}")
     edges = {edge: STOP if values[edge] is None else str(values[edge]) for edge in EDGES if edge in values}
     price = _price(values["price"], f"{where}.price") if values.get("price") is not None else _known_price(values, name)
+    _typed(values, where)
     plain = {k: values[k] for k in ("provider", "base_url", "api_key_env", "temperature") if k in values}
     max_output = values.get("max_output", 4096)
     if not isinstance(max_output, int) or max_output < 1:
@@ -134,6 +135,21 @@ def _rung(name: str, data: object, where: str) -> Rung:
         max_output=max_output,
         **plain,
     )
+
+
+def _typed(values: Mapping[str, Any], where: str) -> None:
+    """See that what is passed on as it stands has the type that it must have."""
+    if values.get("provider", "anthropic") != "anthropic":
+        raise LadderError(
+            f"{where}.provider: {values['provider']!r} is not known; 'anthropic' together with a base_url reaches "
+            "every server that speaks the Messages API"
+        )
+    for key in ("base_url", "api_key_env"):
+        if values.get(key) is not None and not isinstance(values[key], str):
+            raise LadderError(f"{where}.{key}: {values[key]!r} is not a text")
+    heat = values.get("temperature")
+    if heat is not None and (isinstance(heat, bool) or not isinstance(heat, int | float) or not 0 <= heat <= 2):
+        raise LadderError(f"{where}.temperature: {heat!r} is not a number from 0 to 2")
 
 
 def _known_price(values: Mapping[str, Any], name: str) -> Price | None:

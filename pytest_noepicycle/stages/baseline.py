@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from pytest_noepicycle.domain.context import Coverage
 from pytest_noepicycle.domain.failure import Failure
 from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.run import Finding
 from pytest_noepicycle.domain.score import Baseline
-from pytest_noepicycle.domain.trial import Outcome, Status, Trial
+from pytest_noepicycle.domain.trial import Outcome, Trial
 from pytest_noepicycle.stages.running import Clocks, Run, run_all
 
 
@@ -56,18 +57,22 @@ def freeze(real: Iterable[Failure], ground: Ground, passed_outside: Iterable[str
     return Baseline(targets, guards, tuple(test for test in passed_outside if test not in kept))
 
 
-def contradictions(tests: Iterable[str], read: Callable[[str], bytes | None]) -> tuple[Finding, ...]:
-    """Find tests that demand different results of one and the same call: no code can satisfy both.
+def contradictions(
+    targets: tuple[str, ...], others: tuple[str, ...], read: Callable[[str], bytes | None]
+) -> tuple[Finding, ...]:
+    """Find targets that demand another result of one and the same call than a test beside them: no code suits both.
 
-    Only plain calls count: literal arguments, compared by ``==`` with a literal, at the top of a test's body.
+    Only plain calls count: literal arguments, compared by ``==`` with a literal, at the top of the body of a test
+    that nothing surrounds (no decorator, no fixture of its own accord), for such things may change what a call gives.
     """
     demands: dict[str, dict[str, list[str]]] = {}
-    for test in tests:
+    wanted = frozenset(targets)
+    for test in (*targets, *others):
         for call, expected in _demands(test, read):
             demands.setdefault(call, {}).setdefault(expected, []).append(test)
     findings: dict[str, Finding] = {}
     for call, answers in demands.items():
-        if len(answers) > 1:
+        if len(answers) > 1 and any(test in wanted for tests in answers.values() for test in tests):
             what = " and ".join(sorted(answers))
             for test in (t for tests in answers.values() for t in tests):
                 findings.setdefault(test, Finding(test, "contradiction", f"{call.split('|')[1]} is to be {what}"))
@@ -77,7 +82,7 @@ def contradictions(tests: Iterable[str], read: Callable[[str], bytes | None]) ->
 def _demands(test: str, read: Callable[[str], bytes | None]) -> Iterable[tuple[str, str]]:
     path, *names = test.split("::")
     source = read(path)
-    if source is None or len(names) != 1 or "[" in names[0]:
+    if source is None or len(names) != 1 or "[" in names[0] or _surrounded(path, source, read):
         return
     try:
         module = ast.parse(source)
@@ -85,12 +90,21 @@ def _demands(test: str, read: Callable[[str], bytes | None]) -> Iterable[tuple[s
         return
     imports = _imported(module)
     for function in module.body:
-        if isinstance(function, ast.FunctionDef) and function.name == names[0] and not function.args.args:
+        plain = isinstance(function, ast.FunctionDef) and not function.args.args and not function.decorator_list
+        if plain and isinstance(function, ast.FunctionDef) and function.name == names[0]:
             start = 1 if ast.get_docstring(function, clean=False) is not None else 0
             for statement in function.body[start:]:
                 if not isinstance(statement, ast.Assert):
                     break  # after anything else the same call may rightly give another result
                 yield from _demand(statement, imports)
+
+
+def _surrounded(path: str, source: bytes, read: Callable[[str], bytes | None]) -> bool:
+    """Whether something may be set up around every test of the file."""
+    folders = [str(folder) for folder in PurePosixPath(path).parents]
+    around = [read("conftest.py" if folder == "." else f"{folder}/conftest.py") or b"" for folder in folders]
+    marks = (b"autouse", b"pytestmark", b"setup_function", b"setup_module", b"pytest_runtest_")
+    return any(mark in text for text in (source, *around) for mark in marks)
 
 
 def _demand(statement: ast.Assert, imports: Mapping[str, str]) -> Iterable[tuple[str, str]]:
@@ -121,9 +135,3 @@ def _is_literal(node: ast.AST) -> bool:
     except (ValueError, TypeError, SyntaxError):
         return False
     return True
-
-
-def missing(ground: Ground) -> tuple[str, ...]:
-    """Return the tests that were collected and did not come to run in the time."""
-    reached = {test for test, outcome in ground.outcomes.items() if outcome.status is not Status.MISSING}
-    return tuple(test for test in ground.collected if test not in reached)

@@ -39,7 +39,7 @@ def baseline(state: State, work: Work) -> State:
     first = whole_suite(work)
     findings = (*sorted_out.findings, *unexplained(sorted_out.absent, first.outcomes))
     frozen = ground.freeze(sorted_out.real, first, work.session.passed)
-    clashes = ground.contradictions((*frozen.targets, *frozen.guards), work.snapshot.read)
+    clashes = ground.contradictions(frozen.targets, frozen.guards, work.snapshot.read)
     clashing = {finding.test for finding in clashes}
     real = tuple(failure for failure in sorted_out.real if failure.test not in clashing)
     frozen = ground.freeze(real, first, work.session.passed)

@@ -89,7 +89,7 @@ class Purse:
     def _reserve(self, model: Model, question: Question, rung: Rung, purpose: str) -> _Call:
         with self._lock:
             ledger, bound = self._ledger, model.input_bound(question)
-            if any(_overran(entry) for entry in ledger.entries):
+            if ledger.overrun:
                 raise BudgetOverrun("an earlier call took more than was set aside for it")
             output = _room(ledger, bound, question.max_output, rung)
             tokens, usd = bound + output, worst_case(rung.price, bound, output)
@@ -111,7 +111,7 @@ class Purse:
     def _settle(self, call: _Call, rung: Rung, answer: Answer) -> Answer:
         usage, usd = answer.usage, answer.usage.cost(rung.price)
         self._book(call, rung, usage, usd, end=answer.end, raw=dict(answer.raw))
-        if _overran(Entry(call.name, rung.name, "", call.tokens, call.usd, usage, usd)):
+        if Entry(call.name, rung.name, "", call.tokens, call.usd, usage, usd).outgrew:
             raise BudgetOverrun(
                 f"{call.name}: the server reports {usage.total} tokens and ${usd or 0:.4f}, "
                 f"{call.tokens} and ${call.usd or 0:.4f} were the most that was asked for"
@@ -158,14 +158,6 @@ def worst_case(price: Price | None, input_tokens: int, output_tokens: int) -> fl
         return None
     dearest = max(price.input, price.cache_write, price.cache_read)
     return (input_tokens * dearest + output_tokens * price.output) / 1e6
-
-
-def _overran(entry: Entry) -> bool:
-    """Whether a call took more tokens or more money than was set aside for it, rounding apart."""
-    if entry.usage is None:
-        return False
-    too_dear = entry.usd is not None and entry.reserved_usd is not None and entry.usd > entry.reserved_usd * (1 + 1e-9)
-    return entry.usage.total > entry.reserved_tokens or too_dear
 
 
 def _room(ledger: Ledger, bound: int, wanted: int, rung: Rung) -> int:

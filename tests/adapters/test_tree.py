@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -84,7 +85,7 @@ PATCH = Patch.of([FileChange("pkg/mod.py", b"x = 1\r\n", b"x = 2\r\n"), FileChan
 def test_a_patch_goes_in_and_comes_out_byte_for_byte(project: Path):
     """Apply, then undo: bytes and modes are as before, and a new file is gone again."""
     (project / "pkg/mod.py").chmod(0o640)
-    staging = Records.of(str(project), ".noepi").staging
+    staging = Records.of(str(project), ".noepi").staging()
     assert tree.write(str(project), PATCH, staging) == ("pkg/mod.py", "pkg/new.py")
     assert (project / "pkg/mod.py").read_bytes() == b"x = 2\r\n"
     assert stat.S_IMODE((project / "pkg/mod.py").stat().st_mode) == 0o640
@@ -98,17 +99,17 @@ def test_a_patch_goes_in_and_comes_out_byte_for_byte(project: Path):
 def test_a_file_that_has_changed_since_is_not_written_nor_is_any_other(project: Path, forward: bool):
     """One file out of step, and nothing at all is touched."""
     if not forward:
-        tree.write(str(project), PATCH, Records.of(str(project), ".noepi").staging)
+        tree.write(str(project), PATCH, Records.of(str(project), ".noepi").staging())
     (project / "pkg/mod.py").write_bytes(b"mine\n")
     before = {p: p.read_bytes() for p in project.rglob("*.py")}
     with pytest.raises(TreeChanged, match=r"pkg/mod\.py has changed"):
-        tree.write(str(project), PATCH, Records.of(str(project), ".noepi").staging, forward=forward)
+        tree.write(str(project), PATCH, Records.of(str(project), ".noepi").staging(), forward=forward)
     assert {p: p.read_bytes() for p in project.rglob("*.py")} == before
 
 
 def test_a_write_that_was_cut_in_half_is_completed_by_the_same_call(project: Path):
     """A kill between two renames leaves whole files; applying again, or undoing, finishes either way."""
-    staging = Records.of(str(project), ".noepi").staging
+    staging = Records.of(str(project), ".noepi").staging()
     (project / "pkg/mod.py").write_bytes(b"x = 2\r\n")  # the first file was renamed, the second was not
     assert tree.write(str(project), PATCH, staging) == ("pkg/new.py",)
     (project / "pkg/new.py").unlink()
@@ -127,7 +128,7 @@ def test_a_link_that_was_put_there_since_leads_no_write_out_of_the_tree(project:
     (project / "pkg").rmdir()
     (project / "pkg").symlink_to(outside)
     with pytest.raises(TreeChanged, match="symbolic link"):
-        tree.write(str(project), PATCH, Records.of(str(project), ".noepi").staging)
+        tree.write(str(project), PATCH, Records.of(str(project), ".noepi").staging())
     assert (outside / "mod.py").read_bytes() == b"x = 1\r\n"
 
 
@@ -172,8 +173,33 @@ def test_a_patch_is_kept_with_its_bytes_and_read_back(tmp_path: Path):
     """Apply and undo read whole files, whatever their encoding."""
     record = Records.of(str(tmp_path), ".noepi").new(keep=3)
     patch = Patch.of([FileChange("a.py", b"\xff\xfe\r\n", b"\x00")])
-    record.keep_patch("/somewhere", patch)
-    assert record.patch() == ("/somewhere", patch)
+    record.keep_patch(str(tmp_path), patch)
+    assert record.patch() == (str(tmp_path), patch)
+
+
+def test_a_copied_project_takes_its_records_along(tmp_path: Path):
+    """Undo in the copy changes the copy: the tree is found from where the record lies."""
+    first = tmp_path / "first"
+    Records.of(str(first), ".noepi").new(keep=3).keep_patch(str(first), PATCH)
+    shutil.copytree(first, tmp_path / "second")
+    root, patch = Records.of(str(tmp_path / "second"), ".noepi").find(None).patch()
+    assert (root, patch) == (str(tmp_path / "second"), PATCH)
+
+
+def test_a_folder_that_cannot_hold_records_is_a_sentence(tmp_path: Path):
+    """A file stands where the records are to lie: named, with what to do."""
+    (tmp_path / ".noepi").write_text("")
+    with pytest.raises(RecordError, match="cannot hold records"):
+        Records.of(str(tmp_path), ".noepi")
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root may give files away; CI runs as root")
+def test_a_mended_file_keeps_its_owner(project: Path):
+    """A run as root in a container leaves the sources their owner's."""
+    os.chown(project / "pkg/mod.py", 1234, 2345)
+    tree.write(str(project), PATCH, Records.of(str(project), ".noepi").staging())
+    info = (project / "pkg/mod.py").stat()
+    assert (info.st_uid, info.st_gid) == (1234, 2345)
 
 
 def test_a_missing_or_damaged_record_is_named(tmp_path: Path):

@@ -99,13 +99,37 @@ IDS = [f"test_x.py::test_{n}" for n in range(1, 8)] + ["test_y.py::test_1", "tes
 
 def test_tests_that_demand_two_results_of_one_call_contradict_each_other():
     """Only plain calls of the same function with the same literals count; anything else may differ for a reason."""
-    found = {finding.test for finding in contradictions(IDS, SOURCES.get)}
+    found = {finding.test for finding in contradictions(tuple(IDS[:1]), tuple(IDS[1:]), SOURCES.get)}
     assert found == {"test_x.py::test_1", "test_x.py::test_2", "test_x.py::test_6"}
 
 
 def test_no_contradiction_is_seen_where_there_is_none():
     """The same demand twice, or calls that differ, are fine."""
-    assert contradictions(["test_x.py::test_1", "test_x.py::test_6", "test_x.py::test_3"], SOURCES.get) == ()
+    tests = ("test_x.py::test_1", "test_x.py::test_6", "test_x.py::test_3")
+    assert contradictions(tests[:1], tests[1:], SOURCES.get) == ()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {
+            "test_w.py": b"from m import f\nimport pytest\n"
+            b"@pytest.mark.usefixtures('dutch')\ndef test_1():\n    assert f(1) == 9\n"
+        },
+        {"conftest.py": b"import pytest\n@pytest.fixture(autouse=True)\ndef country(request):\n    pass\n"},
+    ],
+    ids=["decorator", "autouse fixture"],
+)
+def test_what_surrounds_a_test_may_change_what_a_call_gives(more):
+    """Under a decorator or a fixture of its own accord the same call is another one."""
+    sources = {**SOURCES, **more}
+    found = contradictions(("test_w.py::test_1",) if "test_w.py" in more else tuple(IDS[:2]), tuple(IDS), sources.get)
+    assert found == ()
+
+
+def test_passing_tests_alone_do_not_contradict_each_other():
+    """They pass: whatever it is, it is no reason to set a failure aside."""
+    assert contradictions((), tuple(IDS), SOURCES.get) == ()
 
 
 def test_tests_behind_a_hang_still_come_to_run():
