@@ -123,7 +123,9 @@ def _values(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _run_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_id", nargs="?", metavar="RUN", help="a run's name (default: the newest)")
+    parser.add_argument(
+        "run_id", nargs="?", metavar="RUN", help="a run's name or folder (default: the newest that fits)"
+    )
     parser.add_argument("--dir", default=".noepi", metavar="DIR", help="where runs are recorded")
 
 
@@ -137,7 +139,7 @@ def _undo(given: argparse.Namespace) -> int:
 
 def _change(given: argparse.Namespace, *, forward: bool) -> int:
     """Change the work tree as a run's patch says, or back; refused where a file has changed since."""
-    record, records = _found(given)
+    record, records = _found(given, with_patch=True)
     root, patch = record.patch()
     with tree.locked(records.home, wait=_LOCK_WAIT):
         paths = tree.write(root, patch, records.staging(), forward=forward)
@@ -147,7 +149,7 @@ def _change(given: argparse.Namespace, *, forward: bool) -> int:
     if given.json:
         _print_json({"run_id": record.run_id, done: list(paths)})
     else:
-        print(f"{done}: {', '.join(paths) if paths else 'nothing was left to do'}")
+        print(f"{done}: {', '.join(paths) if paths else f'it was already ({record.run_id})'}")
     return DONE
 
 
@@ -164,13 +166,15 @@ def _report(given: argparse.Namespace) -> int:
     return DONE
 
 
-def _found(given: argparse.Namespace) -> tuple[Record, Records]:
+def _found(given: argparse.Namespace, *, with_patch: bool = False) -> tuple[Record, Records]:
     if given.run_id and (Path(given.run_id) / "decisions.jsonl").is_file():  # the folder that a run has named
         folder = Path(given.run_id).resolve()
         return Record(folder), Records(folder.parents[1])
     for folder in (Path.cwd(), *Path.cwd().parents):
         if (folder / given.dir / "runs").is_dir():
             records = Records(folder / given.dir)
+            if with_patch and given.run_id is None:
+                return records.newest_with_patch(), records
             return records.find(given.run_id), records
     raise UsageError(f"no runs are recorded here: there is no {given.dir} in this folder or above it")
 

@@ -6,9 +6,11 @@ import contextlib
 import hashlib
 import json
 import os
+import signal
 import tempfile
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -79,9 +81,26 @@ def repair(session: Session, settings: Settings, paper: terminal.Paper, *, hooks
     _priced(ladder, settings)
     sandbox = choice.choose(settings.sandbox, session, settings)
     records = Records.of(session.tree, settings.dir)
-    with tree.locked(records.home, wait=_LOCK_WAIT):
+    with tree.locked(records.home, wait=_LOCK_WAIT), _ended_gently():
         run = _Run(session, settings, ladder, sandbox, records, records.new(settings.keep_runs), paper, hooks, began)
         return run.through()
+
+
+@contextlib.contextmanager
+def _ended_gently() -> Iterator[None]:
+    """Take a SIGTERM, by which CI services cancel a job, for Ctrl-C: the best is kept and the record written."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,17 @@ class Records:
             shutil.rmtree(old, ignore_errors=True)
         return Record(folder)
 
+    def newest_with_patch(self) -> Record:
+        """Return the newest run that has a patch.
+
+        :raises RecordError: where there is none.
+        """
+        runs = sorted((path for path in (self.home / "runs").iterdir()), key=lambda p: p.name, reverse=True)
+        for folder in runs:
+            if (folder / "patch.json").is_file():
+                return Record(folder)
+        raise RecordError("no run that is recorded here has a patch: none gained anything that was proven")
+
     def find(self, run: str | None) -> Record:
         """Return a run by its name, by the start of its name, or by its folder; None is the newest.
 

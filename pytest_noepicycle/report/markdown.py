@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from pytest_noepicycle.domain.run import Attempt, RunResult
@@ -35,15 +36,15 @@ def _verdict(summary: Summary) -> str:
 
 def _tests(result: RunResult) -> str:
     mended = set(result.fixed)
-    rows = [(test, "mended" if test in mended else "still fails") for test in result.baseline.targets]
-    rows += [(finding.test, f"{finding.kind}: {finding.hint}") for finding in result.findings]
+    rows = [(_code(test), "mended" if test in mended else "still fails") for test in result.baseline.targets]
+    rows += [(_code(finding.test), f"{finding.kind}: {_code(finding.hint)}") for finding in result.findings]
     return _table(("Test", "Outcome"), rows)
 
 
 def _suspects(result: RunResult) -> str:
     if not result.suspects:
         return ""
-    return "## Suspects\n\n" + "\n".join(f"{place}. {_cell(text)}" for place, text in enumerate(result.suspects, 1))
+    return "## Suspects\n\n" + "\n".join(f"{place}. {_code(text)}" for place, text in enumerate(result.suspects, 1))
 
 
 def _diff(result: RunResult) -> str:
@@ -60,6 +61,8 @@ def _evidence(result: RunResult) -> str:
         "cold": "the whole suite, in a fresh interpreter on a pristine tree plus the patch",
         "canaries": "in that session a test that must fail did, and one that must pass did",
         "reverted": "without the patch the same tests fail again",
+        "disguised": "the same tests pass under other names, in other files: nothing looks out for them",
+        "perturbed": "with other expected values the tests fail: nothing answers whatever it is asked",
     }
     rows = [(name, value, meaning.get(name, "")) for name, value in result.checks.items()]
     return "## Evidence\n\n" + _table(("Check", "Result", "What it shows"), rows)
@@ -69,12 +72,12 @@ def _attempts(attempts: Iterable[Attempt]) -> str:
     rows = [
         (
             str(a.iteration),
-            a.rung,
+            _code(a.rung),
             str(a.candidates),
             f"{a.score:.2f}",
             f"{a.delta:+.2f}",
             str(a.tokens),
-            a.error or a.note,
+            _code(a.error or a.note),
         )
         for a in attempts
     ]
@@ -101,13 +104,15 @@ def _open_points(result: RunResult) -> str:
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [f"| {' | '.join(head)} |", f"| {' | '.join('---' for _ in head)} |"]
-    lines += [f"| {' | '.join(_cell(value) for value in row)} |" for row in rows]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join(lines) if len(lines) > 2 else ""
 
 
-def _cell(value: str) -> str:
-    """Keep a cell on one line, and inert: no markup, no mention, no link of a foreign text."""
-    flat = harmless(value, longest=300).replace("\n", " ").replace("|", "\\|")
-    for mark in "<>[]@*_`":
-        flat = flat.replace(mark, f"&#{ord(mark)};")
-    return flat
+def _code(value: str) -> str:
+    """Return foreign text as code on one line: there no markup, no mention and no link of it is one."""
+    flat = harmless(value, longest=300).replace("\n", " ").replace("|", "\\|").strip()
+    if not flat:
+        return ""
+    fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", flat)), default=0))
+    pad = " " if "`" in flat else ""
+    return f"{fence}{pad}{flat}{pad}{fence}"

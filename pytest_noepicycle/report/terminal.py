@@ -100,11 +100,21 @@ def render(summary: Summary, paper: Paper, *, commands: str) -> None:
 
 def _verdict(result: RunResult, paper: Paper) -> None:
     good = result.solved
-    paper.line(f"{result.stop_reason}: {result.stop_reason.sentence}", bold=True, green=good, yellow=not good)
+    if result.baseline.targets:
+        count = f"{len(result.fixed)} of {len(result.baseline.targets)} failing tests mended"
+        paper.line(f"{count}; {_files(result)}", bold=True, green=good, yellow=not good)
+    paper.line(f"{result.stop_reason}: {result.stop_reason.sentence}", green=good, yellow=not good)
     if good and result.findings:
         paper.line(f"  {len(result.findings)} failing tests were set aside; they are named below", yellow=True)
     if result.why and not good:
         paper.line(f"  {harmless(result.why)}")
+
+
+def _files(result: RunResult) -> str:
+    """Say what became of the person's files: it is what they want to know first."""
+    if result.applied:
+        return f"written to {', '.join(result.patch.paths)}"
+    return "your files are as they were"
 
 
 def _tests(result: RunResult, paper: Paper) -> None:
@@ -143,12 +153,8 @@ def _cost(summary: Summary, paper: Paper) -> None:
     result, ledger = summary.result, summary.ledger
     candidates = sum(attempt.candidates for attempt in result.attempts)
     money = "unknown cost" if ledger.spent_usd is None else f"${ledger.spent_usd:.4f}"
-    checks = ", ".join(f"{name} {value}" for name, value in result.checks.items())
     paper.line("")
-    if checks and result.verified:
-        paper.line(f"proof:  {checks}; {len(result.baseline.guards)} other tests kept")
-    elif checks:
-        paper.line(f"no proof: {checks}", yellow=True)
+    _proof(result, paper)
     paper.line(
         f"cost:   {ledger.spent} of {ledger.cap} tokens, {money}; {candidates} candidates, {result.seconds:.1f} s"
     )
@@ -158,6 +164,20 @@ def _cost(summary: Summary, paper: Paper) -> None:
         paper.line(f"warning: {harmless(warning)}", yellow=True)
     if result.baseline.unchecked:
         paper.line(f"unchecked: {len(result.baseline.unchecked)} tests that passed outside the sandbox and not in it")
+
+
+def _proof(result: RunResult, paper: Paper) -> None:
+    by_value: dict[str, list[str]] = {}
+    for name, value in result.checks.items():
+        by_value.setdefault(value, []).append(name)
+    shown = "; ".join(f"{value}: {', '.join(names)}" for value, names in by_value.items())
+    shown = shown.replace("impossible:", "could not be made here:")
+    if shown and result.verified:
+        paper.line(f"proof:  {shown}; {len(result.baseline.guards)} other tests kept")
+        if len(result.baseline.guards) == 0:
+            paper.line("warning: no other test guards this code; look at the change with care", yellow=True)
+    elif shown:
+        paper.line(f"no proof: {shown}", yellow=True)
 
 
 def skipped_by_reason(result: RunResult) -> dict[str, list[str]]:

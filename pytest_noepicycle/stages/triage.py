@@ -97,7 +97,7 @@ def environment(failure: Failure, known: frozenset[str]) -> Finding | None:
     text = f"{failure.message}\n{failure.text}".lower()
     missing = _NO_MODULE.search(failure.message)
     if failure.exception.endswith(("ModuleNotFoundError", "ImportError")) and missing:
-        return _missing_module(failure.test, missing[1].split(".")[0], known)
+        return _missing_module(failure, missing[1], known)
     if failure.exception.split(".")[-1] in _SERVICE and any(words in text for words in _SERVICE_WORDS):
         return Finding(failure.test, "environment", "a service or the network is not there")
     if "fixture '" in failure.message and "not found" in failure.message:
@@ -108,11 +108,19 @@ def environment(failure: Failure, known: frozenset[str]) -> Finding | None:
     return None
 
 
-def _missing_module(test: str, name: str, known: frozenset[str]) -> Finding | None:
-    """A name close to one that exists is a slip of the code; any other is not installed."""
-    if name in known or difflib.get_close_matches(name, known, 1, 0.8):
+def _missing_module(failure: Failure, module: str, known: frozenset[str]) -> Finding | None:
+    """A slip of the product's code may be mended; a test that asks for what is not there lacks its surroundings."""
+    name, _, inner = module.partition(".")
+    place = next((frame.path for frame in reversed(failure.frames) if frame.inside_tree), "")
+    asked_by_test = place == failure.test.split("::")[0]
+    if inner and name in known:
+        return None  # a part of a package that is there: for a patch to bring, or to name rightly
+    if name in known and asked_by_test:
+        hint = f"{name!r} lies in the project and cannot be imported: install it (pip install -e .) or set pythonpath"
+        return Finding(failure.test, "environment", hint)
+    if not asked_by_test and (name in known or difflib.get_close_matches(name, known, 1, 0.8)):
         return None
-    return Finding(test, "environment", f"the module {name!r} is not installed in this environment")
+    return Finding(failure.test, "environment", f"the module {name!r} is not installed in this environment")
 
 
 def unexplained(absent: Iterable[str], whole: Mapping[str, Outcome]) -> tuple[Finding, ...]:

@@ -37,7 +37,7 @@ def test_a_solved_run_shows_what_was_mended_the_diff_the_proof_and_what_to_type(
         "mended       t.py::a",
         "-x = 1",
         "+x = 2",
-        "proof:  cold passed",
+        "proof:  passed: cold",
         "cost:   126 of 1000",
         "record:",
         "undo",

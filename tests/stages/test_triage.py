@@ -56,9 +56,9 @@ def test_what_never_fails_again_depends_on_its_neighbours_or_on_chance(whole, ki
     assert [finding.kind for finding in unexplained(done.absent, outcomes)] == [kind]
 
 
-def failure(exception: str, message: str, text: str = "") -> Failure:
+def failure(exception: str, message: str, text: str = "", at: str = "pkg/m.py") -> Failure:
     """Return a failure in its call."""
-    return Failure("t::a", "call", exception, message, (Frame("pkg/m.py", 3, "f"),), text)
+    return Failure("t.py::a", "call", exception, message, (Frame(at, 3, "f"), Frame("/lib/x.py", 1, "g")), text)
 
 
 @pytest.mark.parametrize(
@@ -67,6 +67,10 @@ def failure(exception: str, message: str, text: str = "") -> Failure:
         (failure("ModuleNotFoundError", "No module named 'nowhere_to_be_found'"), True),
         (failure("ModuleNotFoundError", "No module named 'reqests'"), False),
         (failure("ModuleNotFoundError", "No module named 'mypkg.missing'"), False),
+        (failure("ModuleNotFoundError", "No module named 'reqests'", at="t.py"), True),
+        (failure("ModuleNotFoundError", "No module named 'mypkg'", at="t.py"), True),
+        (failure("ModuleNotFoundError", "No module named 'mypkg'"), False),
+        (failure("ModuleNotFoundError", "No module named 'mypkg.new'", at="t.py"), False),
         (failure("ImportError", "cannot import name 'x' from 'mypkg'"), False),
         (failure("ConnectionRefusedError", "[Errno 111] Connection refused"), True),
         (failure("socket.gaierror", "[Errno -2] Name or service not known"), True),

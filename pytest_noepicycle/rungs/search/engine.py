@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from pytest_noepicycle.domain import guard
 from pytest_noepicycle.domain.context import Context, Suspect
 from pytest_noepicycle.domain.patch import Proposal
 from pytest_noepicycle.rungs.search.candidates import Candidate, at_suspect, in_broken_file, in_order, parse
-from pytest_noepicycle.rungs.search.hints import read_hints
+from pytest_noepicycle.rungs.search.exports import meant_modules, meant_names
+from pytest_noepicycle.rungs.search.hints import Hints, read_hints
 from pytest_noepicycle.rungs.search.scope import Scope
 from pytest_noepicycle.rungs.search.source import Source
 from pytest_noepicycle.rungs.search.validity import Form, edited_form, normal_form, original_form
@@ -34,12 +36,22 @@ class LocalSearch:
                 yield proposal
 
 
+def _hints(context: Context) -> Hints:
+    """Read the failures, and look up in the project what an import could have meant."""
+    hints = read_hints(context.failures)
+    if not any("import" in f.message or "odule" in f.message for f in context.failures):
+        return hints
+    meant = {**meant_names(context.failures, context.files, context.read), **hints.meant}
+    missing = hints.missing | set(meant)
+    return replace(hints, meant=meant, missing=missing, modules=meant_modules(context.failures, context.files))
+
+
 class _Search:
     """One search in one context: files as they were parsed, and what was offered already."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self.hints = read_hints(context.failures)
+        self.hints = _hints(context)
         self.files: dict[str, Scope | Source | None] = {}
         self.expanded: set[ast.AST] = set()
         self.broken: set[str] = set()

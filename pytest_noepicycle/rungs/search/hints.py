@@ -29,7 +29,8 @@ class Hints:
 
     ``wanted`` are exceptions that tests speak of, ``unraised`` those that they waited for in vain;
     ``crashes`` maps (path, line) to the exception raised there; ``pairs`` holds what was compared, (actual,
-    expected); ``missing`` are names that do not exist, ``meant`` what the interpreter suggests for them;
+    expected); ``missing`` are names that do not exist, ``meant`` what the interpreter suggests for them,
+    or what the project has; ``modules`` are modules that are not there, with the likest that is;
     ``reordered``: a list held the right values in another order; ``empty``: an empty sequence was not thought of.
     """
 
@@ -40,6 +41,7 @@ class Hints:
     pairs: tuple[tuple[Literal, Literal], ...] = ()
     missing: frozenset[str] = frozenset()
     meant: Mapping[str, str] = field(default_factory=dict)
+    modules: Mapping[str, str] = field(default_factory=dict)
     reordered: bool = False
     empty: bool = False
 

@@ -13,6 +13,7 @@ LIKELIHOOD: Mapping[str, float] = {
     "undefined-name": 1.0,
     "missing-import": 1.0,
     "imported-name": 1.0,
+    "imported-module": 1.0,
     "defined-name": 0.95,
     # the classic slips, with few edits each
     "comparison-boundary": 0.95,

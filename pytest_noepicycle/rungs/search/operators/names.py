@@ -229,8 +229,22 @@ def imported_name(node: ast.ImportFrom, scope: Scope) -> Iterator[Edit]:
     for alias in node.names:
         meant = scope.hints.meant.get(alias.name)
         if alias.name in scope.hints.missing and meant:
-            text = f"{meant} as {alias.asname or alias.name}"
-            yield scope.swap(alias, text)
+            used = any(isinstance(n, ast.Name) and n.id == alias.name for n in ast.walk(scope.tree))
+            if used and alias.asname is None:
+                yield scope.swap(alias, f"{meant} as {alias.name}")
+            else:
+                yield scope.swap(alias, f"{meant} as {alias.asname}" if alias.asname else meant)
+
+
+def imported_module(node: ast.ImportFrom, scope: Scope) -> Iterator[Edit]:
+    """Import from the module that exists in the place of one that does not."""
+    head, _, last = (node.module or "").rpartition(".")
+    meant = scope.hints.modules.get(last)
+    if meant is None:
+        return
+    begin = scope.source.offset(node.lineno, node.col_offset)
+    start = scope.source.text.index(node.module or "", begin + len("from")) + len(head) + bool(head)
+    yield Edit(start, start + len(last), meant, f"`{last}` → `{meant}`")
 
 
 def defined_name(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, scope: Scope) -> Iterator[Edit]:
@@ -250,5 +264,6 @@ OPERATORS = (
     Operator("undefined-name", (ast.Name,), undefined_name),
     Operator("missing-import", (ast.Name,), missing_import),
     Operator("imported-name", (ast.ImportFrom,), imported_name),
+    Operator("imported-module", (ast.ImportFrom,), imported_module),
     Operator("defined-name", (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef), defined_name),
 )
