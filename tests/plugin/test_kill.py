@@ -162,13 +162,14 @@ def test_kill_leaves_no_container(story, tmp_path):
     assert contents(place.project) == before
 
 
-def test_ctrl_c_keeps_the_best(story, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "a cancelled job"])
+def test_ctrl_c_keeps_the_best(story, tmp_path, number):
     """Ctrl-C in the middle of the search: the mend that was found is proven, and the run tells of the interrupt."""
     place = story(FILES)
     with started(place, "--noepi-sandbox", "process", "--noepi-apply", "best", temporary=tmp_path / "tmp") as process:
         wait_until(lambda: mended_one(place), "the search has not begun")
         below = descendants(process.pid)
-        os.killpg(process.pid, signal.SIGINT)
+        (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
         process.wait(PATIENCE)
     told = Told(process.returncode, (tmp_path / "output").read_text(), place.project)
     assert told.result["stop_reason"] == "interrupted", told.text
