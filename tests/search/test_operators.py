@@ -25,6 +25,7 @@ def edited(name, text, hints=None):
 
 
 # Everything that the operator makes of the source, in its order.
+ITEM = "class Item:\n    price: int\n\n    @property\n    def total(self):\n        return 1\n\n"
 ALL = [
     ("comparison-boundary", "a < b", ["a <= b"]),
     ("comparison-boundary", "a >= b > c", ["a > b > c", "a >= b >= c"]),
@@ -288,6 +289,12 @@ HINTED = [
         "from __future__ import annotations\nimport os\nx = Path()",
         Hints(missing={"Path"}),
         ["from __future__ import annotations\nfrom pathlib import Path\nimport os\nx = Path()"],
+    ),
+    (
+        "wrong-attribute",
+        ITEM + "x = [i.price for i in y]",
+        Hints(),
+        [ITEM + "x = [i.total for i in y]"],
     ),
     (
         "imported-name",

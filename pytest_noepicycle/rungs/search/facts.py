@@ -126,6 +126,27 @@ class FileFacts:
         return tuple(dict.fromkeys(inside + found))
 
     @cached_property
+    def fellow_values(self) -> dict[str, tuple[str, ...]]:
+        """Return, for a name that classes of the file hold as a value, the other values that the same classes hold."""
+        found: dict[str, list[str]] = {}
+        for node in ast.walk(self.tree):
+            held = self._values_of(node) if isinstance(node, ast.ClassDef) else []
+            for name in held:
+                found.setdefault(name, []).extend(other for other in held if other != name)
+        return {name: tuple(dict.fromkeys(others)) for name, others in found.items()}
+
+    def _values_of(self, owner: ast.ClassDef) -> list[str]:
+        """Fields, properties, and what methods set on ``self``."""
+        names = [n.target.id for n in owner.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)]
+        for node in owner.body:
+            if isinstance(node, Function):
+                marks = " ".join(ast.unparse(decorator) for decorator in node.decorator_list)
+                names += [node.name] if "property" in marks else []
+                set_here = (n for n in ast.walk(node) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
+                names += [n.attr for n in set_here if isinstance(n.value, ast.Name) and n.value.id == "self"]
+        return list(dict.fromkeys(names))
+
+    @cached_property
     def attributes_on(self) -> dict[str, tuple[str, ...]]:
         """Return the attributes that the file uses, by the name on which it uses them."""
         found: dict[str, list[str]] = {}

@@ -43,6 +43,19 @@ def wrong_attribute(node: ast.Attribute, scope: Scope) -> Iterator[Edit]:
         near = [(similarity(node.attr, n), n) for n in _known_on(node.value.id, scope) if n != node.attr]
         for weight, name in sorted(near, key=lambda p: (-p[0], p[1]))[:3]:
             yield _renamed(node, name, scope, 0.3 + 0.6 * weight)
+        yield from _sibling(node, {name for _, name in near}, scope)
+
+
+def _sibling(node: ast.Attribute, offered: set[str], scope: Scope) -> Iterator[Edit]:
+    """Offer the other values of the classes that hold this one: two fields of a thing are easily taken for another."""
+    parent = scope.parents.get(node)
+    if not isinstance(node.ctx, ast.Load) or (isinstance(parent, ast.Call) and parent.func is node):
+        return
+    others = [
+        name for name in scope.fellow_values.get(node.attr, ()) if name not in offered and not name.startswith("_")
+    ]
+    for name in sorted(others, key=lambda n: (-similarity(node.attr, n), n))[:6]:
+        yield _renamed(node, name, scope, 0.35 + 0.4 * similarity(node.attr, name))
 
 
 def _known_on(owner: str, scope: Scope) -> tuple[str, ...]:
