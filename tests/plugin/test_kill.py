@@ -140,7 +140,7 @@ def test_kill_leaves_nothing(story, tmp_path):
         process.wait(PATIENCE)
     wait_until(lambda: not alive(below), "processes were left")
     assert contents(place.project) == before
-    assert [event["event"] for event in events(place)][:2] == ["run_started", "baseline"]
+    assert [event["event"] for event in events(place)][:2] == ["run_started", "triaged"]
     assert not list((tmp_path / "tmp").glob("noepi-*")), "files were left"
     told = place.fix("--noepi-dry-run")
     assert told.result["stop_reason"] == "dry_run", told.text
