@@ -16,26 +16,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from pytest_noepicycle.adapters import git, keys, ladder_files, outside, snapshot, tree
-from pytest_noepicycle.adapters.messages import MessagesModel
+from pytest_noepicycle.adapters import git, ladder_files, outside, snapshot, tree
 from pytest_noepicycle.adapters.records import Record, Records
 from pytest_noepicycle.adapters.snapshot import TreeSnapshot
 from pytest_noepicycle.codec import decode, encode
 from pytest_noepicycle.domain.budget import Ledger
 from pytest_noepicycle.domain.guard import Territory
-from pytest_noepicycle.domain.ladder import Ladder, Rung
-from pytest_noepicycle.domain.redaction import redacted, secrets_in
+from pytest_noepicycle.domain.ladder import Ladder
 from pytest_noepicycle.domain.run import RunResult, Skipped, StopReason
 from pytest_noepicycle.domain.session import Session
 from pytest_noepicycle.domain.settings import Apply, Settings
-from pytest_noepicycle.errors import LadderError, SandboxError, TreeChanged
-from pytest_noepicycle.ports import Answer, Proposer, Question
+from pytest_noepicycle.errors import SandboxError, TreeChanged
+from pytest_noepicycle.proposers import ProposerFactory, at_its_servers, priced
 from pytest_noepicycle.report import markdown, terminal
 from pytest_noepicycle.report import summary as summaries
 from pytest_noepicycle.report.journal import JournalFile
 from pytest_noepicycle.report.summary import Summary
-from pytest_noepicycle.rungs.model import ModelRung
-from pytest_noepicycle.rungs.search import LocalSearch
 from pytest_noepicycle.sandbox import choice
 from pytest_noepicycle.sandbox.choice import GuardedSandbox
 from pytest_noepicycle.sandbox.layout import lay_out_inside
@@ -77,8 +73,8 @@ def repair(session: Session, settings: Settings, paper: terminal.Paper, *, hooks
     :raises NoepiError: where it could not begin; nothing was changed then.
     """
     began = time.monotonic()
-    ladder = _at_its_servers(ladder_files.load(settings.ladder), paper)
-    _priced(ladder, settings)
+    ladder = at_its_servers(ladder_files.load(settings.ladder), paper)
+    priced(ladder, settings)
     sandbox = choice.choose(settings.sandbox, session, settings)
     records = Records.of(session.tree, settings.dir)
     with tree.locked(records.home, wait=_LOCK_WAIT), _ended_gently():
@@ -119,7 +115,7 @@ class _Run:
 
     def through(self) -> Summary:
         """Take the snapshot, walk the graph, prove, write the record, change the tree if that was asked for."""
-        journal = JournalFile(self.record.folder / "decisions.jsonl", self._secrets())
+        journal = JournalFile(self.record.folder / "decisions.jsonl", self._factory.secrets())
         with contextlib.ExitStack() as stack:
             stack.callback(journal.close)
             revision = git.revision(self.session.tree)
@@ -133,7 +129,7 @@ class _Run:
             purse = Purse(
                 Ledger(self.settings.budget, self.settings.budget_usd), journal, clock=time.monotonic, sleep=time.sleep
             )
-            skipped = self._skipped()
+            skipped = self._factory.skipped()
             journal.write("run_started", **self._facts(revision, skipped))
             if self.ladder.warning:
                 self.paper.line(self.ladder.warning, yellow=True)
@@ -166,18 +162,18 @@ class _Run:
         start = State(rung=entry or self.ladder.start)
         if entry is None:
             return replace(start, stop=StopReason.EXHAUSTED, why="no rung of the ladder can be used")
-        memory = Memory()
+        memory, ground = Memory(), self._territory(shot)
         work = Work(
             session=self.session,
             settings=self.settings,
             ladder=self.ladder,
             snapshot=shot,
-            territory=self._territory(shot),
+            territory=ground,
             run=pool.run,
             run_fresh=pool.run_fresh,
             executor=executor,
             width=width,
-            proposers=self._proposers(purse, memory),
+            proposers=self._factory.proposers(purse, lambda: self._seconds_left(memory)),
             blocked=blocked,
             purse=purse,
             journal=journal,
@@ -185,7 +181,7 @@ class _Run:
             clock=time.monotonic,
             deadline=self.began + self.settings.time_limit,
             told=self._told,
-            gate=Gate(self._territory(shot)),
+            gate=Gate(ground),
             memory=memory,
         )
         try:
@@ -197,42 +193,13 @@ class _Run:
             journal.write("interrupted")
             return replace(start, stop=StopReason.INTERRUPTED, why="interrupted before anything was gained")
 
-    def _skipped(self) -> tuple[Skipped, ...]:
-        """Name the rungs that cannot be used, each with what to set."""
-        skipped = []
-        for rung in self.ladder.rungs.values():
-            if rung.kind != "model":
-                continue
-            if keys.api_key(rung.api_key_env, self.session.tree) is None:
-                skipped.append(Skipped(rung.name, f"no API key: set {rung.api_key_env} in the environment or in .env"))
-            elif not self.sandbox.runs_model_code:
-                skipped.append(Skipped(rung.name, "code from a model needs Docker, or --noepi-sandbox process"))
-        return tuple(skipped)
+    @property
+    def _factory(self) -> ProposerFactory:
+        return ProposerFactory(self.ladder, self.session.tree, self.sandbox.runs_model_code)
 
-    def _proposers(self, purse: Purse, memory: Memory) -> dict[str, Proposer]:
-        return {rung.name: self._proposer(rung, purse, memory) for rung in self.ladder.rungs.values()}
-
-    def _proposer(self, rung: Rung, purse: Purse, memory: Memory) -> Proposer:
-        if rung.kind == "search":
-            return LocalSearch()
-        model = MessagesModel(rung, keys.api_key(rung.api_key_env, self.session.tree) or "")
-
-        secrets = self._secrets()
-
-        def ask(question: Question) -> Answer:
-            question = replace(
-                question, stable=redacted(question.stable, secrets), prompt=redacted(question.prompt, secrets)
-            )
-            left = self.began + self.settings.time_limit - time.monotonic() - memory.proof_seconds
-            return purse.ask(model, question, rung=rung, purpose="propose", seconds=left)
-
-        return ModelRung(ask, rung)
-
-    def _secrets(self) -> tuple[str, ...]:
-        """Return the values that must leave this process in no text: the environment's, and the keys in use."""
-        names = {rung.api_key_env for rung in self.ladder.rungs.values() if rung.api_key_env}
-        used = (keys.api_key(name, self.session.tree) for name in sorted(names))
-        return (*secrets_in(os.environ), *(key for key in used if key))
+    def _seconds_left(self, memory: Memory) -> float:
+        """Return how long a call to a model may take: what is left but for the proof."""
+        return self.began + self.settings.time_limit - time.monotonic() - memory.proof_seconds
 
     def _territory(self, shot: TreeSnapshot) -> Territory:
         return territory(self.session, self.settings, shot.files, shot.links, self._forbidden)
@@ -291,26 +258,3 @@ class _Run:
         self.record.write("result.json", json.dumps(summaries.as_json(done), indent=2, ensure_ascii=False) + "\n")
         self.record.write("report.md", markdown.render(done))
         journal.write("run_ended", stop_reason=str(done.result.stop_reason), solved=done.result.solved)
-
-
-def _at_its_servers(ladder: Ladder, paper: terminal.Paper) -> Ladder:
-    """Name the server that ANTHROPIC_BASE_URL sends code to, so that prices and warnings are about that one."""
-    server = os.environ.get("ANTHROPIC_BASE_URL", "").rstrip("/")
-    theirs = [rung for rung in ladder.rungs.values() if rung.kind == "model" and rung.base_url is None]
-    if not server or server == "https://api.anthropic.com" or not theirs:
-        return ladder
-    paper.line(f"noepi: ANTHROPIC_BASE_URL is set: models are asked at {server}", yellow=True)
-    moved = {rung.name: replace(rung, base_url=server) for rung in theirs}
-    return replace(ladder, rungs={**ladder.rungs, **moved})
-
-
-def _priced(ladder: Ladder, settings: Settings) -> None:
-    """Under a money cap an unknown price is an error: it could be any."""
-    if settings.budget_usd is None:
-        return
-    for rung in ladder.rungs.values():
-        if rung.kind == "model" and rung.price is None:
-            raise LadderError(
-                f"{ladder.name}: rungs.{rung.name} has no price, and there is a cap in dollars",
-                hint="Add to that rung: price: {input: X, output: Y}   # US dollars per million tokens",
-            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_noepicycle.domain.trial import End, Report
 
@@ -11,12 +11,20 @@ from pytest_noepicycle.domain.trial import End, Report
 class Baseline:
     """The two lists frozen before anything is tried: ``targets`` to mend, ``guards`` to keep.
 
-    ``unchecked`` passed outside the sandbox and not in it; ``seconds`` holds each test's time at the baseline.
+    ``unchecked`` passed outside the sandbox and not in it; ``held`` are targets that are scored on and shown to
+    no rung.
     """
 
     targets: tuple[str, ...]
     guards: tuple[str, ...]
     unchecked: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> Baseline:
+        """Return the lists as a rung may know them: without what is held out."""
+        held = set(self.held)
+        return replace(self, targets=tuple(test for test in self.targets if test not in held), held=())
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ class Settings:
     time_limit: float = 1200.0
     apply: Apply = Apply.SOLVED
     sandbox: str = "auto"
+    holdout: float = 0.0
     workers: int = 0  # 0: as many as there are cores
     dry_run: bool = False
     dir: str = ".noepi"

@@ -155,6 +155,9 @@ OPTIONS = (
     Option(
         "workers", 0, _whole(1, "a number of workers, one or more"), "N", "Candidates tried at once (default: cores)"
     ),
+    Option(
+        "holdout", 0.0, _number(0, 0.9, "a share from 0 to 0.9"), "FRACTION", "Share of the failing tests shown to none"
+    ),
     Option("dir", ".noepi", _text, "DIR", "Where runs are recorded"),
     Option("image", None, _text, "IMAGE", "Container image, in place of the mirror of this machine"),
     Option("memory", 2 * 1024**3, _memory, "BYTES", "Memory of a candidate", ini_only=True),

@@ -95,6 +95,8 @@ def _cost(summary: Summary) -> str:
 def _open_points(result: RunResult) -> str:
     points = [f"{skipped.rung} was not used: {skipped.why}" for skipped in result.skipped]
     points += list(result.warnings)
+    if result.baseline.held:
+        points.append(f"{len(result.baseline.held)} failing tests were held out: shown to no repairer, only scored on")
     if result.baseline.unchecked:
         points.append(f"{len(result.baseline.unchecked)} tests passed outside the sandbox and were not checked in it")
     if not points:

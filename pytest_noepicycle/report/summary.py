@@ -78,7 +78,7 @@ def _tests(result: RunResult) -> dict[str, Any]:
         "findings": [{"test": f.test, "kind": f.kind, "hint": f.hint} for f in result.findings],
         "guards": len(result.baseline.guards),
         "unchecked": list(result.baseline.unchecked),
-        "held_out": [],
+        "held_out": list(result.baseline.held),
     }
 
 

@@ -162,6 +162,8 @@ def _cost(summary: Summary, paper: Paper) -> None:
         paper.line(f"not used: {', '.join(rungs)} ({why})")
     for warning in result.warnings:
         paper.line(f"warning: {harmless(warning)}", yellow=True)
+    if result.baseline.held:
+        paper.line(f"held out: {len(result.baseline.held)} failing tests were shown to no repairer, only scored on")
     if result.baseline.unchecked:
         paper.line(f"unchecked: {len(result.baseline.unchecked)} tests that passed outside the sandbox and not in it")
 

@@ -86,7 +86,7 @@ def screen(
     state = Screening(standing, 0)
 
     def may_gain(proposal: Proposal) -> bool:
-        return not state.standing.fixed.issuperset(_aims(proposal.patch, context))
+        return not state.standing.fixed.issuperset((*_aims(proposal.patch, context), *lab.baseline.held))
 
     try:
         for judged in _in_order(proposals, context, lab, may_gain):
@@ -137,13 +137,18 @@ def _next(waiting: deque[Future[Judged]], may_gain: Callable[[Proposal], bool]) 
 def try_alone(proposal: Proposal, context: Context, lab: Lab) -> Judged:
     """Run the targets that the change can reach; only if one of them passes now, what it could break.
 
-    A thorough lab runs that in any case: where attempts are few, each is to be known in full.
+    A thorough lab runs that in any case: where attempts are few, each is to be known in full. Held-out targets are
+    run once a shown one passes.
     """
     report = _run(proposal.patch, _aims(proposal.patch, context), lab)
     judged = score(lab.baseline, report, guards_run=frozenset())
     if not judged.fixed and not lab.thorough:
         return Judged(proposal, judged, dict(report.outcomes))
-    mended = tuple(test for test in lab.baseline.targets if test not in context.remaining)
+    if lab.baseline.held:
+        unseen = _run(proposal.patch, lab.baseline.held, lab)
+        report = replace(report, outcomes={**report.outcomes, **unseen.outcomes})
+        judged = score(lab.baseline, report, guards_run=frozenset())
+    mended = tuple(test for test in lab.baseline.shown.targets if test not in context.remaining)
     return _with_guards(proposal, report, reachable((*mended, *lab.baseline.guards), proposal.patch, context), lab)
 
 
@@ -161,7 +166,7 @@ def _join(judged: Judged, standing: Standing, context: Context, lab: Lab) -> Sta
     A gain that mends all that the earlier ones of this round did, and more, stands alone: they were half of it.
     """
     wanted = standing.fixed | judged.score.fixed
-    if standing.fixed & set(context.remaining) <= judged.score.fixed:
+    if standing.fixed & {*context.remaining, *lab.baseline.held} <= judged.score.fixed:
         return _with_others(Standing(judged.proposal.patch, wanted), lab)
     patch = merge(context.best, standing.patch, judged.proposal.patch)
     if patch is None:

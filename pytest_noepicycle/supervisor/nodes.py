@@ -12,6 +12,7 @@ from pytest_noepicycle.domain.run import StopReason
 from pytest_noepicycle.errors import SandboxError
 from pytest_noepicycle.stages import baseline as ground
 from pytest_noepicycle.stages.demands import demands
+from pytest_noepicycle.stages.holdout import hold_out
 from pytest_noepicycle.stages.running import Clocks, bounded
 from pytest_noepicycle.stages.triage import triage, unexplained
 from pytest_noepicycle.supervisor.attempts import account, try_rung
@@ -43,6 +44,7 @@ def baseline(state: State, work: Work) -> State:
     clashing = {finding.test for finding in clashes}
     real = tuple(failure for failure in sorted_out.real if failure.test not in clashing)
     frozen = ground.freeze(real, first, work.session.passed)
+    frozen = replace(frozen, held=hold_out(frozen.targets, work.settings.holdout).held)
     work.memory.territory = replace(
         work.territory,
         tests_in=by_file((*first.collected, *frozen.targets)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from pytest_noepicycle.domain.context import Context
 from pytest_noepicycle.domain.failure import Failure
@@ -18,11 +19,18 @@ _QUICK = 15.0  # seconds: a suite faster than this is traced whole, and again af
 
 
 def context(state: State, work: Work) -> Context:
-    """Gather what a rung may know, measured with the best patch in place."""
+    """Gather what a rung may know, measured with the best patch in place.
+
+    Of held-out targets a rung learns nothing. Where they are all that still fails, it begins anew on the tree as it
+    was, with the failures that it may see: the patch so far has mended those and not their cause.
+    """
+    if state.baseline.held and set(state.baseline.shown.targets) <= set(state.fixed):
+        state = replace(state, best=Patch(), fixed=())
     now = work.memory.grounds.get(state.best.digest)
     if now is None:
         ids = None if _quick(work) else _nearby(state)
         now = _traced(work, state.best, ids)
+    known = state.baseline.shown
     territory = work.memory.territory or work.territory
     failures = _still_failing(state, now)
 
@@ -30,9 +38,9 @@ def context(state: State, work: Work) -> Context:
         return state.best.read(path, work.snapshot.read)
 
     passing = frozenset(test for test, outcome in now.outcomes.items() if outcome.passed)
-    suspects = localise(failures, now.coverage, state.baseline, read, territory, passing=passing)
+    suspects = localise(failures, now.coverage, known, read, territory, passing=passing)
     return Context(
-        baseline=state.baseline,
+        baseline=known,
         failures=failures,
         suspects=suspects,
         best=state.best,
@@ -49,7 +57,7 @@ def context(state: State, work: Work) -> Context:
 
 def _still_failing(state: State, now: Ground) -> tuple[Failure, ...]:
     """Return why each target that is not yet mended fails, as last seen."""
-    fixed, failures = set(state.fixed), []
+    fixed, failures = {*state.fixed, *state.baseline.held}, []
     for failure in state.failures:
         if failure.test not in fixed:
             outcome = now.outcomes.get(failure.test)

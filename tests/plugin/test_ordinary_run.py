@@ -46,6 +46,7 @@ def test_the_plugin_adds_few_modules(story):
         (["--noepi-budget-usd", "free"], "--noepi-budget-usd: 'free' is not an amount of US dollars"),
         (["--noepi-time-limit", "0"], "--noepi-time-limit: '0' is not a number of seconds"),
         (["--noepi-sandbox", "cloud"], "--noepi-sandbox: 'cloud' is not one of auto, docker, process"),
+        (["--noepi-holdout", "1.5"], "--noepi-holdout: '1.5' is not a share from 0 to 0.9"),
         (["--noepi-workers", "none"], "--noepi-workers: 'none' is not a number of workers"),
         (["--noepi-apply", "always"], "--noepi-apply: 'always' is not one of solved, best, never"),
     ],

@@ -21,6 +21,7 @@ from pytest_noepicycle.domain.run import StopReason
 from pytest_noepicycle.domain.session import Interpreter, Session
 from pytest_noepicycle.domain.settings import Settings
 from pytest_noepicycle.errors import ProviderError, SandboxError
+from pytest_noepicycle.stages.holdout import hold_out
 from pytest_noepicycle.stages.propose import Gate
 from pytest_noepicycle.supervisor import graph
 from pytest_noepicycle.supervisor.purse import BudgetExhausted, Purse
@@ -110,9 +111,15 @@ def world() -> World:
     return World({"m.py": b"a = 1\n\n\nb = 1\n\n\nc = 1\n"}, tests)
 
 
-def run(world: World, blocked: frozenset[str] = frozenset(), settings: Settings | None = None, **scripts) -> Told:
+def run(
+    world: World,
+    blocked: frozenset[str] = frozenset(),
+    settings: Settings | None = None,
+    failing: tuple[str, ...] = ("test_m.py::a", "test_m.py::b"),
+    **scripts,
+) -> Told:
     """Run the loop over a world with scripted rungs."""
-    failed = tuple(Failure(test, "call", "AssertionError", "") for test in ("test_m.py::a", "test_m.py::b"))
+    failed = tuple(Failure(test, "call", "AssertionError", "") for test in failing)
     python = Interpreter("python", "3.11.0", "/usr", "/usr", "linux")
     session = Session("/project", "/project", (), python, "9.0", 1, failed, ("test_m.py::c",))
     journal, clock = Lines(), iter(range(10_000_000)).__next__
@@ -400,3 +407,46 @@ def test_a_patch_that_lists_the_tests_answers_is_refused_before_it_runs(world: W
     told = run(world, small=[step], search=[lambda context: []])
     assert told.state.best == Patch()
     assert all(trial.patch == Patch() for trial in world.trials)
+
+
+def _four(world: World) -> tuple[str, ...]:
+    """Four failing tests of one value: which of them is held out, any wrong value that is not 2 or 7 shows."""
+    names = tuple(f"test_m.py::four[{n}]" for n in range(4))
+    held = hold_out(names, 0.25).held
+    world.tests.clear()
+    world.tests.update(
+        {name: (lambda n, name=name: n["a"] == 2 or (n["a"] == 7 and name not in held)) for name in names}
+    )
+    return names
+
+
+def test_a_held_out_target_is_shown_to_no_rung_and_scored_on(world: World):
+    """What passes only the tests that were shown is half a fix; the one that passes all is found after it."""
+    names = _four(world)
+    held = hold_out(names, 0.25).held
+    told = run(
+        world,
+        settings=Settings(holdout=0.25),
+        failing=names,
+        search=[edits(world, (b"a = 1", b"a = 7"), (b"a = 1", b"a = 2"))],
+    )
+    assert told.state.stop is StopReason.SOLVED
+    assert told.state.baseline.held == held
+    assert len(held) == 1
+    assert told.state.best.read("m.py", world.read).startswith(b"a = 2")
+    for seen in told.rungs["search"].seen:
+        assert not set(held) & {*seen.remaining, *seen.baseline.targets, *seen.baseline.held}
+
+
+def test_a_fix_of_what_was_shown_alone_is_never_solved(world: World):
+    """The next rung begins anew on the tree as it was: the failures that it may see are all there again."""
+    names = _four(world)
+    held = hold_out(names, 0.25).held
+    told = run(
+        world, settings=Settings(holdout=0.25), failing=names, search=[edits(world, (b"a = 1", b"a = 7"))], small=[]
+    )
+    assert told.state.stop is not StopReason.SOLVED
+    assert set(told.state.fixed) == set(names) - set(held)
+    assert told.state.verified
+    assert set(told.rungs["small"].seen[0].remaining) == set(names) - set(held)
+    assert told.rungs["small"].seen[0].best == Patch()
