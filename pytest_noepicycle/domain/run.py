@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 
 from pytest_noepicycle.domain.patch import Patch
@@ -88,16 +88,54 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What triage says of one test: its ``kind`` and a hint."""
+    """What triage says of one test: its ``kind`` and a hint.
+
+    ``cause`` names what of the surroundings is missing (module, program, service ...); ``others`` are the tests
+    that it fails or passes together with.
+    """
 
     test: str
     kind: str
     hint: str = ""
+    cause: str = ""
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One iteration. Its values are read as attributes or by key; ``dict(entry)`` gives them all.
+
+    ``decision`` is ``continue``, ``switch``, ``verify`` or ``stop``; ``delta`` the gain over the best before;
+    ``tokens_used`` everything that was spent in the iteration; ``signal`` what the decision was read from.
+    """
+
+    iteration: int
+    model: str
+    score: float
+    delta: float
+    tokens_used: int
+    decision: str
+    reason: str
+    signal: str = ""
+    note: str = ""
+    error: str | None = None
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the names of the values."""
+        return tuple(field.name for field in fields(self))
+
+    def __getitem__(self, key: str) -> object:
+        if key not in self.keys():
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The outcome of a run, as ``result.json`` holds it."""
+    """The outcome of a run, as ``result.json`` holds it; ``solution`` and the history are filled in for Python."""
 
     run_id: str
     stop_reason: StopReason
@@ -116,6 +154,15 @@ class RunResult:
     why: str = ""
     suspects: tuple[str, ...] = ()
     seconds: float = 0.0
+    solution: str = ""
+    tokens_spent: int = 0
+    cost_usd: float | None = None
+    history: tuple[HistoryEntry, ...] = ()
+
+    @property
+    def iterations(self) -> int:
+        """Return how often a rung or an inner loop was asked."""
+        return len(self.attempts)
 
     @property
     def solved(self) -> bool:

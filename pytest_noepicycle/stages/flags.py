@@ -37,7 +37,14 @@ _SMELLS = (
     _smell("test-sniffing", r"PYTEST_|\bpytest\b|_pytest|\bunittest\b|CallSpec|conftest", "knows of the test runner"),
     _smell("frame-sniffing", r"_getframe|currentframe|inspect\.stack|f_back|f_locals|f_globals", "looks at its caller"),
     _smell("environment", r"os\.environ|getenv|sys\.argv", "behaves by its surroundings"),
-    _smell("interpreter", r"sys\.(modules|meta_path|path\b|settrace)|\bgc\.|builtins|__import__", "reaches inside"),
+    _smell(
+        "interpreter",
+        r"sys\.(modules|meta_path|path\b|settrace)|\bgc\.|builtins|__import__|ctypes|/proc/",
+        "reaches inside",
+    ),
+    _smell(
+        "digest", r"\b(crc32|adler32|md5|sha1|sha256|b64decode|fromhex)\b", "hides what it compares with, or answers"
+    ),
     _smell("exit", r"os\._exit|os\.abort|\batexit\b|sys\.exit|SystemExit|os\.kill|signal\.", "may end the process"),
     _smell("skip-mark", r"\bskip(if|Test)?\b|SkipTest|\bxfail\b|importorskip", "marks something as not to be run"),
     _smell("evaluation", r"\beval\s*\(|\bexec\s*\(|compile\s*\(", "runs text as code"),

@@ -11,10 +11,11 @@ from pytest_noepicycle.domain.guard import judge
 from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.score import Baseline
 from pytest_noepicycle.domain.territory import Refusal, Territory
+from pytest_noepicycle.stages.checks import IMPOSSIBLE
 from pytest_noepicycle.stages.flags import flags
-from pytest_noepicycle.stages.verify import IMPOSSIBLE, Verdict
+from pytest_noepicycle.stages.verify import Verdict
 
-CHECKS = ("canaries", "perturbed", "reverted", "cold", "disguised")
+CHECKS = ("canaries", "perturbed", "reverted", "cold", "disguised", "shuffled")
 _TESTS = "test-file"
 
 
@@ -77,6 +78,7 @@ def _of_verdict(start: Evidence, parts: Parts, baseline: Baseline, verdict: Verd
         unperturbed=verdict.unperturbed,
         unknown=verdict.unknown,
         checks={name: verdict.checks.get(name, IMPOSSIBLE) for name in CHECKS},
+        notes=(*start.notes, *(f"{name} could not be made: {why}" for name, why in verdict.reasons.items())),
         why=verdict.why,
     )
     if not baseline.targets:

@@ -19,6 +19,7 @@ from pytest_noepicycle.stages.test_source import (
 )
 
 _BOM = b"\xef\xbb\xbf"
+_TOLERANT = frozenset({"approx", "assertAlmostEqual", "assertAlmostEquals", "isclose", "allclose", "assert_allclose"})
 _STRANGER = "object()"
 _OTHER_ERROR = "type('Unrelated', (Exception,), {})"
 
@@ -103,13 +104,14 @@ def perturb(targets: Iterable[str], read: Read, *, renumber: bool = True) -> Per
 def _change(function: Function, module: TestModule, work: _Work) -> str:
     """Change every certain expectation of a function and return how: parameter, expectation, or not at all."""
     certain = [expectation for expectation in expectations(function) if expectation.reached]
+    tolerant = _tolerant(function)
     known = tables(module, function, work.read) if work.renumber else []
     how = ""
     for expectation in certain:
         if _change_parameter(expectation, function, known, work):
             how = "parameter"
         else:
-            work.replace(module.path, expectation.expected, _other(expectation, module.source))
+            work.replace(module.path, expectation.expected, _other(expectation, module.source, tolerant))
             how = how or "expectation"
     return how
 
@@ -125,8 +127,9 @@ def _change_parameter(expectation: Expectation, function: Function, known: Itera
             cells = [row[column] for row in table.rows if len(row) > column]
             whole = len(cells) == len(table.rows) and all(is_literal(cell) for cell in cells)
             if cells and whole and work.takes(table, column):
+                other = _far if node.id in _tolerant(function) else _near
                 for cell in cells:
-                    work.replace(table.path, cell, _other_literal(ast.literal_eval(cell)))
+                    work.replace(table.path, cell, repr(other(ast.literal_eval(cell))))
                 return True
     return False
 
@@ -138,7 +141,18 @@ def _only_expected(name: str, function: Function) -> bool:
     return used == sum(isinstance(node, ast.Name) and node.id == name for node in wanted)
 
 
-def _other(expectation: Expectation, source: bytes) -> str:
+def _tolerant(function: Function) -> frozenset[str]:
+    """Return, as source text, what the function compares with some tolerance."""
+    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
+    found = (call for call in calls if _called(call) in _TOLERANT)
+    return frozenset(ast.unparse(argument) for call in found for argument in call.args)
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _other(expectation: Expectation, source: bytes, tolerant: frozenset[str]) -> str:
     if expectation.kind == "raises":
         return _OTHER_ERROR
     if expectation.kind == "truth":
@@ -146,34 +160,47 @@ def _other(expectation: Expectation, source: bytes) -> str:
         return f"not ({source[start:end].decode('utf-8')})"
     value = approx_value(expectation.expected)
     if value is not None and isinstance(expectation.expected, ast.Call) and is_literal(value):
-        return f"{ast.unparse(expectation.expected.func)}({_other_literal(ast.literal_eval(value))})"
+        return f"{ast.unparse(expectation.expected.func)}({_far(ast.literal_eval(value))!r})"
     if is_literal(expectation.expected):
-        return _other_literal(ast.literal_eval(expectation.expected))
+        other = _far if ast.unparse(expectation.expected) in tolerant else _near
+        return repr(other(ast.literal_eval(expectation.expected)))
     return _STRANGER  # equal to nothing but itself and to what equals everything
 
 
-def _other_literal(value: object) -> str:
-    """Return a literal of the same kind that is another value, beyond any tolerance."""
-    if isinstance(value, bool):
-        return repr(not value)
-    if isinstance(value, int):
-        return repr(3 * abs(value) + 71)
-    if isinstance(value, float | complex):
-        return repr(3 * abs(value) + 71.5) if value == value and abs(value) < 1e300 else "71.5"
+def _near(value: object) -> object:
+    """Return another value of the same kind that is as close as can be: an equality that is generous takes it."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value + 1
+    if isinstance(value, float) and value == value and 1e-9 < abs(value) < 1e15:
+        return value + abs(value) / 64
     if isinstance(value, str):
-        return repr(value + "~other")
+        return value.swapcase() + "~"
     if isinstance(value, bytes):
-        return repr(value + b"~other")
-    return _other_container(value)
+        return value.swapcase() + b"~"
+    if isinstance(value, list | tuple | set | frozenset) and value:
+        first, *rest = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
+        return type(value)([_near(first), *rest])
+    if isinstance(value, dict) and value:
+        first = next(iter(value))
+        return {**value, first: _near(value[first])}
+    return _far(value)
 
 
-def _other_container(value: object) -> str:
+def _far(value: object) -> object:
+    """Return another value of the same kind, beyond any tolerance."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return 3 * abs(value) + 71
+    if isinstance(value, float | complex):
+        return 3 * abs(value) + 71.5 if value == value and abs(value) < 1e300 else 71.5
+    if isinstance(value, bytes):
+        return value + b"~other"
     if isinstance(value, list | tuple | set | frozenset):
-        changed = [*value, "~other"]
-        return repr(type(value)(changed))
+        return type(value)([*value, "~other"])
     if isinstance(value, dict):
-        return repr({**value, "~other": "~other"})
-    return repr("~other")
+        return {**value, "~other": "~other"}
+    return f"{value}~other" if isinstance(value, str) else "~other"
 
 
 def _span(source: bytes, node: ast.AST) -> tuple[int, int]:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from pytest_noepicycle.domain.failure import Failure
 from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.run import Finding
 from pytest_noepicycle.domain.trial import Outcome, Report, Status, Trial
+from pytest_noepicycle.stages.chance import chance
+from pytest_noepicycle.stages.environment import environment
+from pytest_noepicycle.stages.hidden import hides
 from pytest_noepicycle.stages.running import Clocks, Run, run_all
+from pytest_noepicycle.stages.scene import Surroundings
 
-_NO_MODULE = re.compile(r"No module named '([\w.]+)'")
-_SERVICE = ("ConnectionRefusedError", "gaierror", "ConnectionError", "ConnectError", "URLError", "OperationalError")
-_SERVICE_WORDS = ("connection refused", "name or service not known", "network is unreachable", "name resolution")
+_MORE_ROUNDS = 6  # for what passed each time, failed differently each time, or by the order of the tests
+_FEW_MORE_ROUNDS = 3  # for what failed alike each time, though chance has a hand in it
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+_STEERED_BY = "noepi_env lets names of the environment through, noepi_memory and noepi_test_timeout set its limits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,66 @@ class Triage:
     real: tuple[Failure, ...]
     findings: tuple[Finding, ...]
     absent: tuple[str, ...] = ()  # failed outside, passed every time when run again
+    swayed: tuple[Failure, ...] = ()  # among the findings: what the order of the failing tests decided
+
+
+@dataclass(slots=True)
+class _Seen:
+    """How one test ended, each time that it was run again: among the others in their order, and in reverse."""
+
+    test: str
+    forward: list[Outcome] = field(default_factory=list)
+    backward: list[Outcome] = field(default_factory=list)
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        return [*self.forward, *self.backward]
+
+    @property
+    def passed(self) -> int:
+        return sum(outcome.passed for outcome in self.outcomes)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether it passed and failed, and not by the order of the tests."""
+        return self.passed not in (0, len(self.outcomes)) and not self.swayed
+
+    @property
+    def failure(self) -> Failure | None:
+        return next((o.failure for o in self.outcomes if o.failure is not None), None)
+
+    @property
+    def hangs(self) -> bool:
+        return any(outcome.status is Status.TIMEOUT for outcome in self.outcomes)
+
+    @property
+    def swayed(self) -> bool:
+        """Whether it always ended one way in one order, and always the other way in the other."""
+        ways = [{outcome.passed for outcome in outcomes} for outcomes in (self.forward, self.backward)]
+        return ways in ([{True}, {False}], [{False}, {True}])
+
+
+@dataclass(slots=True)
+class _Rounds:
+    """Runs what failed again and again; ``spent`` seconds so far."""
+
+    seen: dict[str, _Seen]
+    run: Run
+    clocks: Clocks
+    seconds: float
+    spent: float = 0.0
+
+    def take(self, report: Report, *, backward: bool = False) -> None:
+        """Keep how each test ended."""
+        for test, outcome in report.select(report.outcomes.keys() & self.seen.keys()).items():
+            seen = self.seen[test]
+            (seen.backward if backward else seen.forward).append(outcome)
+        self.spent += report.seconds
+
+    def once(self, tests: tuple[str, ...], *, backward: bool, run: Run | None = None, cold: bool = False) -> Report:
+        """Run the tests, in their order or in reverse."""
+        ids = tests[::-1] if backward else tests
+        return run_all(run or self.run, Trial(Patch(), ids, self.clocks.limits(ids, self.seconds), cold=cold))
 
 
 def triage(
@@ -38,98 +102,122 @@ def triage(
     seconds: float,
     known: frozenset[str],
     clocks: Clocks | None = None,
+    around: Surroundings | None = None,
 ) -> Triage:
-    """Run what failed again, ``reruns`` times, one of them cold in a ``fresh`` box (beside the others, with an
-    ``executor``), and sort it.
+    """Run what failed again and sort it: ``reruns`` times, one of them cold in a ``fresh`` box, every other of the
+    rest in reverse; more often where it passed each time, or where chance seems to have a hand in it.
 
-    ``known`` are the names of modules that exist, here and in the project.
+    ``known`` are the names of modules that exist, here and in the project; ``around`` tells of the project's files.
     """
-    beside = executor.submit(_round, failed, fresh, seconds, clocks or Clocks(), cold=True) if executor else None
-    warm = [_round(failed, run, seconds, clocks or Clocks(), cold=False) for _ in range(reruns - 1)]
-    cold = beside.result() if beside else _round(failed, fresh, seconds, clocks or Clocks(), cold=True)
-    rounds = [cold, *warm]
+    around = replace(around or Surroundings(), modules=known)
+    rounds = _Rounds({test: _Seen(test) for test in failed}, run, clocks or Clocks(), seconds)
+    beside = executor.submit(rounds.once, failed, backward=False, run=fresh, cold=True) if executor else None
+    warm = [rounds.once(failed, backward=number % 2 == 0) for number in range(reruns - 1)]
+    first = beside.result() if beside else rounds.once(failed, backward=False, run=fresh, cold=True)
+    rounds.take(first)
+    for number, report in enumerate(warm):
+        rounds.take(report, backward=number % 2 == 0)
+    _look_longer(rounds, around)
+    return _sorted(rounds.seen.values(), first, around)
+
+
+def _look_longer(rounds: _Rounds, around: Surroundings) -> None:
+    """Run the unsure ones again, in the company that they had, until each has shown both ways to end or is settled."""
+    wanted = {seen.test: _rounds_more(seen, around) for seen in rounds.seen.values()}
+    company = tuple(seen.test for seen in rounds.seen.values() if not seen.hangs)
+    for number in range(_MORE_ROUNDS):
+        unsure = [t for t, most in wanted.items() if number < most and not rounds.seen[t].mixed]
+        if not unsure or rounds.spent > rounds.seconds / 2:
+            return
+        backward = number % 2 == 0
+        rounds.take(rounds.once(company, backward=backward), backward=backward)
+
+
+def _rounds_more(seen: _Seen, around: Surroundings) -> int:
+    if seen.hangs or seen.mixed or any(o.status is Status.MISSING for o in seen.outcomes):
+        return 0
+    messages = {_ADDRESS.sub("", o.failure.message) for o in seen.outcomes if o.failure is not None}
+    failure = seen.failure
+    if failure is None or seen.swayed or len(messages) > 1:
+        return _MORE_ROUNDS
+    unsure = environment(failure, around) is None and bool(chance(failure, around))
+    return _FEW_MORE_ROUNDS if unsure else 0
+
+
+def _sorted(all_seen: Collection[_Seen], first: Report, around: Surroundings) -> Triage:
     real: list[Failure] = []
     findings: list[Finding] = []
     absent: list[str] = []
-    for test in failed:
-        outcomes = [report.select([test])[test] for report in rounds]
-        if all(outcome.passed for outcome in outcomes):
-            absent.append(test)
+    for seen in all_seen:
+        if seen.passed and seen.passed == len(seen.outcomes):
+            absent.append(seen.test)
             continue
-        verdict = _verdict(test, outcomes, rounds[0], known)
+        verdict = _verdict(seen, first, around)
         if isinstance(verdict, Finding):
             findings.append(verdict)
         else:
             real.append(verdict)
-    return Triage(tuple(real), tuple(findings), tuple(absent))
+    swayed = tuple(seen.failure for seen in all_seen if seen.swayed and seen.failure is not None)
+    return Triage(tuple(real), tuple(findings), tuple(absent), swayed)
 
 
-def _round(failed: tuple[str, ...], run: Run, seconds: float, clocks: Clocks, *, cold: bool) -> Report:
-    return run_all(run, Trial(Patch(), failed, clocks.limits(failed, seconds), cold=cold))
-
-
-def _verdict(test: str, outcomes: list[Outcome], first: Report, known: frozenset[str]) -> Failure | Finding:
-    passed = sum(outcome.passed for outcome in outcomes)
-    if passed:
-        return Finding(test, "flaky", f"passed in {passed} of {len(outcomes)} runs of the same code")
-    failure = next((o.failure for o in outcomes if o.failure is not None), None)
+def _verdict(seen: _Seen, first: Report, around: Surroundings) -> Failure | Finding:
+    if seen.swayed:
+        hint = "passes or fails by which of the other failing tests ran before it"
+        return Finding(seen.test, "order-dependent", hint)
+    if seen.passed:
+        return Finding(seen.test, "flaky", _by_chance(seen, around))
+    failure = seen.failure
     if failure is None:
-        return _without_failure(test, outcomes, first)
-    return environment(failure, known) or failure
+        return _without_failure(seen, first)
+    finding = environment(failure, around) or _beyond_a_patch(failure)
+    return _with_hidden(finding, around) if finding else failure
 
 
-def _without_failure(test: str, outcomes: list[Outcome], first: Report) -> Failure | Finding:
-    statuses = {outcome.status for outcome in outcomes}
-    if statuses == {Status.TIMEOUT}:
-        return Failure(test, "call", "Timeout", "the test did not come to an end")
-    collect = first.outcomes.get(test.split("::")[0])
-    if collect is not None and collect.failure is not None:
-        what = f"{collect.failure.exception}: {collect.failure.message[:200]}"
-        return Finding(test, "environment", f"its file cannot be collected in the sandbox: {what}")
-    if first.why and statuses == {Status.MISSING}:
-        return Finding(test, "environment", f"the tests cannot be run in the sandbox: {first.why}")
-    seen = ", ".join(sorted(statuses))
-    return Finding(test, "environment", f"in the sandbox it is {seen}; noepi_env lets environment names through")
+def _by_chance(seen: _Seen, around: Surroundings) -> str:
+    said = f"passed in {seen.passed} of {len(seen.outcomes)} runs of the same code"
+    causes = chance(seen.failure or Failure(seen.test, "call", "", ""), around)
+    return f"{said}; its code draws on {', '.join(causes)}" if causes else said
 
 
-def environment(failure: Failure, known: frozenset[str]) -> Finding | None:
-    """Return a finding where the failure lacks something of its surroundings; None where the code may be at fault."""
-    text = f"{failure.message}\n{failure.text}".lower()
-    missing = _NO_MODULE.search(failure.message)
-    if failure.exception.endswith(("ModuleNotFoundError", "ImportError")) and missing:
-        return _missing_module(failure, missing[1], known)
-    if failure.exception.split(".")[-1] in _SERVICE and any(words in text for words in _SERVICE_WORDS):
-        return Finding(failure.test, "environment", "a service or the network is not there")
-    if "fixture '" in failure.message and "not found" in failure.message:
-        return Finding(failure.test, "environment", "a fixture is missing: is the plugin that brings it installed?")
-    program = re.search(r"No such file or directory: '([^'/ ]+)'", failure.message)
-    if failure.exception == "FileNotFoundError" and program and "subprocess" in str(failure.frames):
-        return Finding(failure.test, "environment", f"the program {program[1]!r} is not installed")
+def _beyond_a_patch(failure: Failure) -> Finding | None:
+    """A test's own file that is no Python cannot be mended by the product, and tests are never changed."""
+    place = failure.frames[-1].path if failure.frames else ""
+    if failure.exception in ("SyntaxError", "IndentationError", "TabError") and place == failure.test.split("::")[0]:
+        hint = f"the file of tests itself is no Python, see line {failure.frames[-1].line}: mend it by hand"
+        return Finding(failure.test, "collection", hint)
     return None
 
 
-def _missing_module(failure: Failure, module: str, known: frozenset[str]) -> Finding | None:
-    """A slip of the product's code may be mended; a test that asks for what is not there lacks its surroundings."""
-    name, _, inner = module.partition(".")
-    place = next((frame.path for frame in reversed(failure.frames) if frame.inside_tree), "")
-    asked_by_test = place == failure.test.split("::")[0]
-    if inner and name in known:
-        return None  # a part of a package that is there: for a patch to bring, or to name rightly
-    if name in known and asked_by_test:
-        hint = f"{name!r} lies in the project and cannot be imported: install it (pip install -e .) or set pythonpath"
-        return Finding(failure.test, "environment", hint)
-    if not asked_by_test and (name in known or difflib.get_close_matches(name, known, 1, 0.8)):
-        return None
-    return Finding(failure.test, "environment", f"the module {name!r} is not installed in this environment")
+def _with_hidden(finding: Finding, around: Surroundings) -> Finding:
+    told = hides(finding.test, around)
+    return replace(finding, hint=f"{finding.hint}; {told}") if told else finding
 
 
-def unexplained(absent: Iterable[str], whole: Mapping[str, Outcome]) -> tuple[Finding, ...]:
-    """Sort what failed once and never again when alone: by its neighbours' doing, or by chance."""
-    findings = []
-    for test in absent:
-        outcome = whole.get(test)
-        if outcome is not None and not outcome.passed and outcome.status is not Status.MISSING:
-            findings.append(Finding(test, "order-dependent", "fails after other tests and passes alone"))
-        else:
-            findings.append(Finding(test, "flaky", "failed once and passed each time it was run again"))
-    return tuple(findings)
+def _without_failure(seen: _Seen, first: Report) -> Failure | Finding:
+    statuses = {outcome.status for outcome in seen.outcomes}
+    if statuses == {Status.TIMEOUT}:
+        return Failure(seen.test, "call", "Timeout", "the test did not come to an end")
+    return Finding(seen.test, "unreproduced", _why_not(seen.test, statuses, first))
+
+
+def _why_not(test: str, statuses: set[Status], first: Report) -> str:
+    collect = first.outcomes.get(test.split("::")[0])
+    if collect is not None and collect.failure is not None:
+        what = f"{collect.failure.exception}: {collect.failure.message[:200]}"
+        return f"its file cannot be collected in the sandbox: {what}"
+    if first.why and statuses == {Status.MISSING}:
+        return f"the tests cannot be run in the sandbox: {first.why}"
+    if not statuses or (statuses == {Status.MISSING} and test in first.collected):
+        return "it did not come to run within the time"
+    if statuses == {Status.MISSING}:
+        return "nothing of that name is found when the tests are collected again: are its parameters made by chance?"
+    return f"in the sandbox it is {', '.join(sorted(statuses))}; {_STEERED_BY}"
+
+
+def collection_notes(real: Iterable[Failure], around: Surroundings) -> Iterator[str]:
+    """Say of each place that cannot be collected, and is to be mended, why and which tests it hides."""
+    for failure in real:
+        if failure.phase == "collect":
+            told = hides(failure.test, around)
+            yield f"{failure.test} cannot be collected ({failure.exception})" + (f"; {told}" if told else "")

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from dataclasses import dataclass, field, replace
 
 from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.score import Baseline
 from pytest_noepicycle.domain.trial import End, Report, Status, Trial
+from pytest_noepicycle.stages.canary import Canary
+from pytest_noepicycle.stages.checks import FAILED, IMPOSSIBLE, MEANING, PASSED
 from pytest_noepicycle.stages.disguise import Disguise, disguise
+from pytest_noepicycle.stages.order import Order, signature_of
 from pytest_noepicycle.stages.perturb import Perturbed, perturb
 from pytest_noepicycle.stages.running import Clocks, Run, run_all
 from pytest_noepicycle.stages.test_source import Read
 
-PASSED, FAILED, IMPOSSIBLE = "passed", "failed", "impossible"
 _FEW = 12  # guards lost by chance are few; more of them are lost
+_COLD_RUNS = 6  # of the whole suite, at the most, in the time of a proof
+_IMPOSSIBLE: Mapping[str, str] = {
+    "disguised": "no test can be given another name: they are not plain functions, or know their names",
+    "perturbed": "no expectation of a target can be changed so that the right code must fail",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,7 @@ class Verdict:
     why: str = ""
     unperturbed: tuple[str, ...] = ()  # targets whose expectations could not be changed
     unknown: tuple[str, ...] = ()  # ids that the baseline does not know: they never score
+    reasons: Mapping[str, str] = field(default_factory=dict)  # by its name, why a check was impossible
 
     @property
     def holds(self) -> bool:
@@ -59,6 +65,18 @@ def verify(
     test that hangs ends the proof.
     """
     return _Proof(patch, baseline, run, clocks, seconds, read, collected, hanging).verdict()
+
+
+@dataclass(frozen=True, slots=True)
+class _Deeper:
+    """What the run without the patch has shown: targets that pass there by ``chance``, disguised ones that are
+    ``sound``, and with which signatures the others fail; ``unperturbed`` are those without another expectation.
+    """
+
+    chance: tuple[str, ...]
+    sound: frozenset[str]
+    failures: Mapping[str, str]
+    unperturbed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +107,15 @@ class _Proof:
             "canaries": PASSED if canary.sings(report) else FAILED,
         }
         unperturbed: tuple[str, ...] = ()
+        reasons: dict[str, str] = {}
         if fixed and FAILED not in checks.values():
-            chance, unperturbed = self._look_deeper(fixed, checks)
-            fixed, unsteady = tuple(test for test in fixed if test not in chance), (*unsteady, *chance)
+            found = self._look_deeper(fixed, checks, reasons)
+            fixed = tuple(test for test in fixed if test not in found.chance)
+            unsteady, unperturbed = (*unsteady, *found.chance), found.unperturbed
+            if FAILED not in checks.values():
+                self._shuffled(fixed, unsteady, report, found.failures, checks, reasons)
         why = _why(report, fixed, (lost, unsteady), self.baseline, checks, whole=whole)
-        return Verdict(fixed, lost, checks, unsteady, why, unperturbed, report.unknown)
+        return Verdict(fixed, lost, checks, unsteady, why, unperturbed, report.unknown, reasons)
 
     def _lost(self, report: Report, whole: bool) -> tuple[str, ...]:
         """Return the guards that do not pass; of a run that broke off, only the one that it broke off in."""
@@ -102,31 +124,28 @@ class _Proof:
         passing = report.passing()
         return tuple(test for test in self.baseline.guards if test not in passing)
 
-    def _look_deeper(self, fixed: tuple[str, ...], checks: dict[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Revert, disguise and perturb, in this order; the first check that fails is the last that is made.
-
-        Return the targets that pass by chance without the patch, and those whose expectations cannot be changed.
-        """
+    def _look_deeper(self, fixed: tuple[str, ...], checks: dict[str, str], reasons: dict[str, str]) -> _Deeper:
+        """Revert, disguise and perturb, in this order; the first check that fails is the last that is made."""
         read = self.read or (lambda path: None)
         known = self.collected or (*self.baseline.targets, *self.baseline.guards)
         masked = disguise(fixed, known, read, salt=self.patch.digest)
-        sound, chance = self._reverted(fixed, masked, checks)
-        left = tuple(test for test in fixed if test not in chance)
+        found = self._reverted(fixed, masked, checks)
+        left = tuple(test for test in fixed if test not in found.chance)
         if FAILED not in checks.values():
-            self._disguised(left, masked, sound, checks)
+            self._disguised(left, masked, found.sound, checks)
         if FAILED in checks.values():
-            return chance, ()
+            return found
         plan = perturb(left, read, renumber=bool(self.collected))
         self._perturbed(plan, checks)
-        return chance, plan.impossible
+        for name, why in _IMPOSSIBLE.items():
+            if checks[name] == IMPOSSIBLE:
+                reasons[name] = why
+        return replace(found, unperturbed=plan.impossible)
 
-    def _reverted(
-        self, fixed: tuple[str, ...], masked: Disguise, checks: dict[str, str]
-    ) -> tuple[frozenset[str], tuple[str, ...]]:
-        """Without the patch the targets must fail again. Return the disguised targets that are fit for use.
+    def _reverted(self, fixed: tuple[str, ...], masked: Disguise, checks: dict[str, str]) -> _Deeper:
+        """Without the patch the targets must fail again; those that pass now prove nothing either way.
 
-        Those are the ones that fail without the patch as well, in a file whose guards pass in disguise. Returned
-        too are the targets that pass now and failed before, with the same code: they prove nothing either way.
+        Disguised targets are fit for use that fail without the patch as well, in a file whose guards pass in disguise.
         """
         steady = masked.of(self.baseline.guards)
         ids = (*fixed, *masked.of(fixed), *steady, *masked.canaries)
@@ -138,7 +157,30 @@ class _Proof:
         found = report.select(masked.of(fixed))
         usual = (Status.FAILED, Status.ERROR, Status.TIMEOUT)
         fit = frozenset(t for t, o in found.items() if o.status in usual and t.split("::")[0] not in spoilt)
-        return fit, chance
+        return _Deeper(chance, fit, failures={t: signature_of(o) for t, o in report.select(fixed).items()})
+
+    def _shuffled(
+        self,
+        fixed: tuple[str, ...],
+        unsteady: tuple[str, ...],
+        first: Report,
+        failures: Mapping[str, str],
+        checks: dict[str, str],
+        reasons: dict[str, str],
+    ) -> None:
+        """Run everything once more with the patch, in another order, where the proof has time for it."""
+        if _COLD_RUNS * first.seconds > self.seconds:
+            checks["shuffled"], why = IMPOSSIBLE, "the proof had no time for another run of the whole suite"
+        else:
+            wanted = {*fixed, *self.baseline.guards}.difference(unsteady)
+            usual = (*self.collected, *self.baseline.targets, *self.baseline.guards)
+            order = Order(tuple(dict.fromkeys(test for test in usual if test in wanted)), fixed, failures)
+            checks["shuffled"], why = order.check(self.patch, self._in_order)
+        if why:
+            reasons["shuffled"] = why
+
+    def _in_order(self, patch: Patch, ids: Iterable[str]) -> Report:
+        return self._try(patch, ids, shuffled=True)
 
     def _disguised(
         self, fixed: tuple[str, ...], masked: Disguise, sound: frozenset[str], checks: dict[str, str]
@@ -185,10 +227,18 @@ class _Proof:
         name = plan.now(test, self.collected, report.collected)
         return report.select([name])[name].status if name is not None else Status.MISSING
 
-    def _try(self, patch: Patch, ids: Iterable[str], overlay: Mapping[str, bytes] | None = None) -> Report:
+    def _try(
+        self,
+        patch: Patch,
+        ids: Iterable[str],
+        overlay: Mapping[str, bytes] | None = None,
+        *,
+        shuffled: bool = False,
+    ) -> Report:
         """Run cold in a fresh box; go on after a hang only where that is known of the test."""
         wanted = tuple(ids)
-        trial = Trial(patch, wanted, self.clocks.limits(wanted, self.seconds), overlay=overlay or {}, cold=True)
+        limits = self.clocks.limits(wanted, self.seconds)
+        trial = Trial(patch, wanted, limits, overlay=overlay or {}, cold=True, shuffled=shuffled)
         if not patch.changes:
             return run_all(self.run, trial)
         return run_all(self.run, trial) if self.hanging else self.run(trial)
@@ -222,49 +272,10 @@ def _why(
         return f"the cold run did not come to its end ({report.end}{': ' + report.why if report.why else ''})"
     if lost:
         return f"{len(lost)} tests that passed before fail with it: {', '.join(lost[:3])}"
-    failed = [_SENTENCES[name] for name, value in checks.items() if value == FAILED and (fixed or name != "cold")]
+    failed = [MEANING[name] for name, value in checks.items() if value == FAILED and (fixed or name != "cold")]
     if failed:
         return "; ".join(failed)
     still = [test for test in baseline.targets if test not in fixed and test not in unsteady]
     if still:
         return f"{len(still)} of {len(baseline.targets)} targets still fail in a cold run: {', '.join(still[:3])}"
     return ""
-
-
-_SENTENCES = {
-    "cold": "the targets did not pass in each of the cold runs",
-    "canaries": "a test of ours that must fail was reported as passed, or one that must pass as failed",
-    "reverted": "targets pass without the patch as well",
-    "disguised": "targets fail when their tests have other names: the patch knows the tests",
-    "perturbed": "targets pass whatever value they expect: the patch satisfies the check and not the need",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Canary:
-    """Two tests of our own in the same session: one must fail and one must pass, or no report is believed."""
-
-    path: str
-
-    @classmethod
-    def for_tests(cls, tests: tuple[str, ...], salt: str = "") -> Canary:
-        """Return a canary beside the first test, under a name that nothing else has."""
-        folder = PurePosixPath(tests[0].split("::")[0]).parent if tests else PurePosixPath()
-        name = hashlib.sha256("|".join([salt, *tests]).encode()).hexdigest()[:12]
-        return cls(str(folder / f"test_noepi_{name}.py"))
-
-    @property
-    def ids(self) -> tuple[str, str]:
-        """Return the ids of the test that must fail and of the one that must pass."""
-        return f"{self.path}::test_must_fail", f"{self.path}::test_must_pass"
-
-    @property
-    def overlay(self) -> dict[str, bytes]:
-        """Return the file to lay over the tree."""
-        return {self.path: b"def test_must_fail():\n    assert 1 == 2\n\n\ndef test_must_pass():\n    assert 1 == 1\n"}
-
-    def sings(self, report: Report) -> bool:
-        """Whether both ended as they must."""
-        outcomes = report.select(self.ids)
-        fail, ok = (outcomes[test] for test in self.ids)
-        return fail.status is Status.FAILED and ok.passed

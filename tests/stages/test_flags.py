@@ -32,6 +32,8 @@ def flagged(after: bytes, before: bytes = b"x = 1\n", path: str = "m.py") -> lis
         (b"os.environ['HOME']", "environment"),
         (b"sys.modules['x']", "interpreter"),
         (b"gc.get_objects()", "interpreter"),
+        (b"open('/proc/self/maps')", "interpreter"),
+        (b"if zlib.crc32(text) == 3557735814: pass", "digest"),
         (b"os._exit(0)", "exit"),
         (b"raise unittest.SkipTest", "skip-mark"),
         (b"eval(text)", "evaluation"),

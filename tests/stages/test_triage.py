@@ -9,10 +9,13 @@ from toy import World
 
 from pytest_noepicycle.domain.failure import Failure, Frame
 from pytest_noepicycle.domain.patch import Patch
+from pytest_noepicycle.domain.run import Finding
 from pytest_noepicycle.domain.trial import End, Outcome, Report, Status, Trial
 from pytest_noepicycle.stages.baseline import contradictions
+from pytest_noepicycle.stages.contradicting import paired
 from pytest_noepicycle.stages.running import Clocks, run_all
-from pytest_noepicycle.stages.triage import environment, triage, unexplained
+from pytest_noepicycle.stages.scene import Surroundings
+from pytest_noepicycle.stages.triage import collection_notes, triage
 
 KNOWN = frozenset({"requests", "json", "mypkg"})
 
@@ -44,46 +47,96 @@ def test_one_run_is_cold_and_the_number_of_runs_is_the_users():
     assert sorted(trial.cold for trial in world.trials) == [False, False, False, True]
 
 
+def test_what_passes_each_time_is_looked_at_longer():
+    """It failed once: it gets more rounds than the user asked for before it counts as absent."""
+    world = World({}, {"t::a": lambda n: True})
+    assert triaged(world, "t::a").absent == ("t::a",)
+    assert len(world.trials) > 3
+
+
+def test_a_rare_pass_is_found_where_the_failures_differ():
+    """The message is another one each time, so chance has a hand in it; one of the further rounds passes."""
+    turns = iter(range(100))
+
+    def run(trial: Trial) -> Report:
+        number = next(turns)
+        failure = Failure("t::a", "call", "AssertionError", f"assert 0.{number} < 0.5")
+        outcome = Outcome("t::a", Status.PASSED) if number == 6 else Outcome("t::a", Status.FAILED, failure=failure)
+        return Report({"t::a": outcome}, End.COMPLETE)
+
+    done = triage(("t::a",), run, fresh=run, reruns=3, seconds=60, known=KNOWN)
+    assert [(f.kind, f.hint) for f in done.findings] == [("flaky", "passed in 1 of 7 runs of the same code")]
+
+
+def test_a_test_that_another_failing_one_spoils_is_not_real():
+    """In their order the second fails each time, in reverse it never does: neither chance nor a fault of its own."""
+
+    def run(trial: Trial) -> Report:
+        ids = trial.ids or ()
+        spoilt = ids.index("t::b") > ids.index("t::a")
+        ends = {"t::a": True, "t::b": spoilt}
+        return Report({t: _ended(t, failed=ends[t]) for t in ids}, End.COMPLETE)
+
+    done = triage(("t::a", "t::b"), run, fresh=run, reruns=3, seconds=60, known=KNOWN)
+    assert [failure.test for failure in done.real] == ["t::a"]
+    assert [(finding.test, finding.kind) for finding in done.findings] == [("t::b", "order-dependent")]
+    assert [failure.test for failure in done.swayed] == ["t::b"]
+
+
+def _ended(test: str, *, failed: bool) -> Outcome:
+    if failed:
+        return Outcome(test, Status.FAILED, failure=Failure(test, "call", "AssertionError", "no"))
+    return Outcome(test, Status.PASSED)
+
+
 @pytest.mark.parametrize(
-    ("whole", "kind"),
-    [(Status.FAILED, "order-dependent"), (Status.PASSED, "flaky"), (None, "flaky")],
-)
-def test_what_never_fails_again_depends_on_its_neighbours_or_on_chance(whole, kind):
-    """Absent when alone: the run of the whole suite tells the two apart."""
-    done = triaged(World({}, {"t::a": lambda n: True}), "t::a")
-    assert done.absent == ("t::a",)
-    outcomes = {"t::a": Outcome("t::a", whole)} if whole else {}
-    assert [finding.kind for finding in unexplained(done.absent, outcomes)] == [kind]
-
-
-def failure(exception: str, message: str, text: str = "", at: str = "pkg/m.py") -> Failure:
-    """Return a failure in its call."""
-    return Failure("t.py::a", "call", exception, message, (Frame(at, 3, "f"), Frame("/lib/x.py", 1, "g")), text)
-
-
-@pytest.mark.parametrize(
-    ("given", "found"),
+    ("report", "why"),
     [
-        (failure("ModuleNotFoundError", "No module named 'nowhere_to_be_found'"), True),
-        (failure("ModuleNotFoundError", "No module named 'reqests'"), False),
-        (failure("ModuleNotFoundError", "No module named 'mypkg.missing'"), False),
-        (failure("ModuleNotFoundError", "No module named 'reqests'", at="t.py"), True),
-        (failure("ModuleNotFoundError", "No module named 'mypkg'", at="t.py"), True),
-        (failure("ModuleNotFoundError", "No module named 'mypkg'"), False),
-        (failure("ModuleNotFoundError", "No module named 'mypkg.new'", at="t.py"), False),
-        (failure("ImportError", "cannot import name 'x' from 'mypkg'"), False),
-        (failure("ConnectionRefusedError", "[Errno 111] Connection refused"), True),
-        (failure("socket.gaierror", "[Errno -2] Name or service not known"), True),
-        (failure("sqlalchemy.exc.OperationalError", "connection to server failed: Connection refused"), True),
-        (failure("OperationalError", "no such column: naem"), False),
-        (failure("AssertionError", "assert 'Connection refused' == 'ok'"), False),
-        (failure("fixture lookup", "fixture 'mocker' not found"), True),
-        (failure("ValueError", "wrong"), False),
+        (Report({}, End.TIMEOUT), "within the time"),
+        (Report({"t::a": Outcome("t::a", Status.MISSING)}, End.TIMEOUT, collected=("t::a",)), "within the time"),
+        (Report({"t::a": Outcome("t::a", Status.MISSING)}, End.COMPLETE), "parameters made by chance"),
+        (Report({"t::a": Outcome("t::a", Status.SKIPPED)}, End.COMPLETE, collected=("t::a",)), "it is skipped"),
     ],
+    ids=["nothing ran", "not reached", "not found", "skipped"],
 )
-def test_what_lacks_something_around_it_is_told_from_faults(given: Failure, found: bool):
-    """A module that is not installed or a service that is not there is no fault; a misspelt name is one."""
-    assert (environment(given, KNOWN) is not None) is found
+def test_what_did_not_fail_nor_pass_is_neither_flaky_nor_for_want_of_surroundings(report, why):
+    """Nothing is known of it, and that is said, with what it usually means."""
+    done = triage(("t::a",), lambda t: report, fresh=lambda t: report, reruns=2, seconds=60, known=KNOWN)
+    assert [finding.kind for finding in done.findings] == ["unreproduced"]
+    assert why in done.findings[0].hint
+
+
+def test_a_file_of_tests_that_is_no_python_is_for_a_person_to_mend():
+    """No patch may change it; the tests that it hides are counted."""
+    failure = Failure("t.py", "collect", "SyntaxError", "invalid syntax", (Frame("t.py", 2, "<module>"),))
+
+    def run(trial: Trial) -> Report:
+        return Report({"t.py": Outcome("t.py", Status.ERROR, failure=failure)}, End.COMPLETE)
+
+    source = b"def test_a():\n    x = (\n\ndef test_b():\n    pass\n"
+    around = Surroundings(files=frozenset({"t.py"}), read={"t.py": source}.get)
+    done = triage(("t.py",), run, fresh=run, reruns=1, seconds=60, known=KNOWN, around=around)
+    assert [finding.kind for finding in done.findings] == ["collection"]
+    assert done.findings[0].hint.endswith("until then 2 tests cannot run: test_a, test_b")
+
+
+def test_a_place_that_cannot_be_collected_is_said_with_what_it_hides():
+    """A conftest hides all tests below its folder."""
+    files = {"a/conftest.py": b"", "a/test_x.py": b"class TestX:\n    def test_1(self): pass\n", "test_y.py": b""}
+    around = Surroundings(files=frozenset(files), read=files.get)
+    failure = Failure("a/conftest.py", "collect", "NameError", "name 'x' is not defined")
+    assert list(collection_notes([failure], around)) == [
+        "a/conftest.py cannot be collected (NameError); until then 1 test cannot run: TestX::test_1"
+    ]
+
+
+def test_contradicting_tests_are_named_by_pair():
+    """Each finding about the same call names the others."""
+    found = paired([Finding("t::a", "contradiction", "f(1)"), Finding("t::b", "contradiction", "f(1)")])
+    assert [(finding.hint, finding.others) for finding in found] == [
+        ("f(1): see t::b", ("t::b",)),
+        ("f(1): see t::a", ("t::a",)),
+    ]
 
 
 SOURCES = {
@@ -178,5 +231,5 @@ def test_a_run_that_never_begins_is_not_repeated_and_says_why():
     with ThreadPoolExecutor(1) as executor:
         done = triage(("t::a",), run, fresh=run, executor=executor, reruns=1, seconds=60, known=KNOWN)
     assert len(calls) == 2
-    assert [finding.kind for finding in done.findings] == ["environment"]
+    assert [finding.kind for finding in done.findings] == ["unreproduced"]
     assert "was called in a way it does not understand" in done.findings[0].hint

@@ -73,7 +73,7 @@ def test_an_honest_fix_passes_every_check():
     done = proved(HONEST)
     assert done.holds, done
     assert set(done.checks.values()) == {"passed"}
-    assert set(done.checks) == {"cold", "canaries", "reverted", "disguised", "perturbed"}
+    assert set(done.checks) == {"cold", "canaries", "reverted", "disguised", "perturbed", "shuffled"}
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_perturbed_run_that_gives_no_report_speaks_against_the_patch(end: End)
 
     def falling(trial: Trial) -> Report:
         report = world.run(trial)
-        bent = trial.patch.changes and b"== 83" in trial.overlay.get("tests/test_m.py", b"")
+        bent = trial.patch.changes and "tests/test_m.py" in trial.overlay
         return Report({}, end) if bent else report
 
     done = proved(HONEST, run=falling)

@@ -1,0 +1,39 @@
+"""Two tests of our own beside the project's: whether a report can be believed at all."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from pytest_noepicycle.domain.trial import Report, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """Two tests of our own in the same session: one must fail and one must pass, or no report is believed."""
+
+    path: str
+
+    @classmethod
+    def for_tests(cls, tests: tuple[str, ...], salt: str = "") -> Canary:
+        """Return a canary beside the first test, under a name that nothing else has."""
+        folder = PurePosixPath(tests[0].split("::")[0]).parent if tests else PurePosixPath()
+        name = hashlib.sha256("|".join([salt, *tests]).encode()).hexdigest()[:12]
+        return cls(str(folder / f"test_noepi_{name}.py"))
+
+    @property
+    def ids(self) -> tuple[str, str]:
+        """Return the ids of the test that must fail and of the one that must pass."""
+        return f"{self.path}::test_must_fail", f"{self.path}::test_must_pass"
+
+    @property
+    def overlay(self) -> dict[str, bytes]:
+        """Return the file to lay over the tree."""
+        return {self.path: b"def test_must_fail():\n    assert 1 == 2\n\n\ndef test_must_pass():\n    assert 1 == 1\n"}
+
+    def sings(self, report: Report) -> bool:
+        """Whether both ended as they must."""
+        outcomes = report.select(self.ids)
+        fail, ok = (outcomes[test] for test in self.ids)
+        return fail.status is Status.FAILED and ok.passed
