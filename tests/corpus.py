@@ -15,7 +15,10 @@ import pytest
 from pytest_noepicycle import verifying
 from pytest_noepicycle.adapters import snapshot
 from pytest_noepicycle.domain.patch import Patch
+from pytest_noepicycle.domain.session import Interpreter, Session
+from pytest_noepicycle.domain.settings import Settings
 from pytest_noepicycle.errors import EngineUnavailable
+from pytest_noepicycle.sandbox.docker import DockerSandbox
 from pytest_noepicycle.verifying import Court, Request
 
 HERE = Path(__file__).parent / "redteam"
@@ -93,3 +96,12 @@ def open_court(folder: Path, kind: str, python: str = sys.executable) -> Iterato
             yield stack.enter_context(verifying.open_court(session, settings, shot, Patch()))
         except EngineUnavailable as error:
             pytest.skip(f"no container engine: {error}")
+
+
+def require_engine() -> None:
+    """Skip, with the engine's own reason, where no container engine answers."""
+    python = Interpreter(sys.executable, "3", sys.prefix, sys.base_prefix, sys.platform, ())
+    try:
+        DockerSandbox(Session("/p", "/p", (), python, "9", 1), Settings()).require_engine()
+    except EngineUnavailable as error:
+        pytest.skip(f"no container engine: {error}")

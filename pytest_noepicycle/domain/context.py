@@ -30,7 +30,8 @@ class Context:
 
     ``best`` is the best patch so far and ``failures`` are those that remain with it; ``read`` returns a file's
     bytes as ``best`` leaves them; ``suspects`` are ranked, the likeliest first, on the lines of the files as
-    ``best`` leaves them; ``coverage`` was taken with ``best`` in place.
+    ``best`` leaves them; ``coverage`` was taken with ``best`` in place; ``never_send`` are patterns of files that
+    no question to a model may hold.
     """
 
     baseline: Baseline
@@ -44,6 +45,7 @@ class Context:
     coverage: Coverage = field(default_factory=dict)
     attempts: tuple[Attempt, ...] = ()
     tokens_left: int = 0
+    never_send: tuple[str, ...] = ()
     max_seconds: float = 600.0
 
     @property

@@ -42,7 +42,8 @@ class Situation:
 
     ``left_behind`` are rungs left for plateau, regression or fixation; ``low_used`` are budget-low edges taken;
     ``blocked`` are rungs that cannot be used (no key, for one); ``budget_left`` is a share in [0, 1] or None
-    where no rung of the ladder costs anything; ``halt`` is a signal from outside: no time left, or Ctrl-C.
+    where no rung of the ladder costs anything; ``halt`` is a signal from outside: no time left, or Ctrl-C;
+    ``solved_at`` is the score that counts as solved, ``proven`` whether a cold run of tests has the last word then.
     """
 
     ladder: Ladder
@@ -55,6 +56,8 @@ class Situation:
     low_used: frozenset[str] = frozenset()
     blocked: frozenset[str] = frozenset()
     halt: Signal | None = None
+    solved_at: float = 1.0
+    proven: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ def read_signal(situation: Situation) -> Signal:
     if not here:
         return situation.halt or Signal.NONE
     last = here[-1]
-    if last.score >= 1.0:
+    if last.score >= situation.solved_at:
         return Signal.SOLVED
     if situation.halt:
         return situation.halt
@@ -106,7 +109,7 @@ def decide(situation: Situation) -> Decision:
     """Turn the situation into the next step along the ladder."""
     signal = read_signal(situation)
     if signal is Signal.SOLVED:
-        return Decision(Action.VERIFY, signal, "every target passes in the sandbox; a cold run decides")
+        return Decision(Action.VERIFY, signal, _reached(situation))
     if signal in _HALTS:
         stop, reason = _HALTS[signal]
         return Decision(Action.STOP, signal, reason, stop=stop)
@@ -197,6 +200,12 @@ def _ending(situation: Situation, signal: Signal, passed: Sequence[str]) -> str:
     cannot = [name for name in passed if name in situation.blocked]
     tail = f", and {', '.join(cannot)} cannot be used" if cannot else ""
     return f"{_because(situation, signal)}{tail}: the ladder ends here"
+
+
+def _reached(situation: Situation) -> str:
+    if situation.proven:
+        return "every target passes in the sandbox; a cold run decides"
+    return f"scored {situation.attempts[-1].score:.2f}, {situation.solved_at:.2f} was asked for"
 
 
 def _movement(situation: Situation) -> str:

@@ -10,11 +10,15 @@ _VOLATILE = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One step of a traceback; ``path`` is relative to the tree where it lies in it, else absolute."""
+    """One step of a traceback; ``path`` is relative to the tree where it lies in it, else absolute.
+
+    ``values`` are some of its local variables, name and a short form of what they held when it was left.
+    """
 
     path: str
     line: int
     function: str
+    values: tuple[tuple[str, str], ...] = ()
 
     @property
     def inside_tree(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,9 @@ from pytest_noepicycle.domain.territory import Rule, Territory, is_doctest
 HIDDEN_CHARACTERS = frozenset(
     "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c\u200b\u200c\u200d\u2060\ufeff\u00ad"
 )
+# Modules and files by which a program writes where no Python object lets it.
+_INTO_MEMORY = re.compile(r"\b_?ctypes\b|\bcffi\b|/proc/(self|thread-self|\d+)/mem\b")
+_LONGEST_NAME = 200
 # What in a module with tests decides how pytest reads it.
 _STEERING = frozenset({"pytestmark", "pytest_plugins", "__test__", "collect_ignore", "collect_ignore_glob"})
 
@@ -69,12 +73,34 @@ def _special_cased(change: FileChange, territory: Territory) -> str | None:
     return None
 
 
+def _memory(change: FileChange, territory: Territory) -> str | None:
+    """A file that reached there before the patch does so in its own way."""
+    after = _parsed(change.after or b"") if change.path.endswith(".py") else None
+    if after is None or _INTO_MEMORY.search((change.before or b"").decode("utf-8", "replace")):
+        return None
+    found = next((name for name in _reached(after) if _INTO_MEMORY.search(name)), None)
+    return f"{found} reaches into the interpreter's memory, which this file did not do before" if found else None
+
+
+def _reached(tree: ast.Module) -> Iterator[str]:
+    """Yield the modules that are imported, by whatever means, and the paths that are opened."""
+    documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documents:
+            yield node.value[:_LONGEST_NAME]
+
+
 CONTENT_RULES: Mapping[str, Rule] = {
     "deletion": _deletion,
     "emptied": _emptied,
     "bidirectional": _hidden_characters,
     "frozen-test": _frozen_tests,
     "special-cased": _special_cased,
+    "memory": _memory,
 }
 
 

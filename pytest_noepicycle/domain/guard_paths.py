@@ -158,6 +158,9 @@ def _new_module(change: FileChange, territory: Territory) -> str | None:
     stem = pure.stem
     if stem.startswith("pytest") or stem in territory.taken | sys.stdlib_module_names | _WAITED_FOR:
         return f"a module named {stem} would hide one that exists, or be imported by others than the product"
+    twins = (path for path in territory.files if stem != "__init__" and PurePosixPath(path).stem == stem)
+    if any(territory.is_test_file(path) for path in twins):
+        return f"a module named {stem} could be imported in the place of the tests' own"
     if any(path.startswith(f"{'' if folder == '.' else folder + '/'}{stem}/") for path in territory.files):
         return f"there is a folder named {stem} already"
     return None

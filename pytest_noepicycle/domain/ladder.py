@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_noepicycle.errors import LadderError
 
 STOP = "stop"
 EDGES = ("on_plateau", "on_regression", "on_fixation", "on_budget_low", "on_error")
-KINDS = ("search", "model")
+KINDS = ("search", "model", "agent")
 _RUNG_KEYS = frozenset(
-    ("kind", "provider", "model", "base_url", "api_key_env", "price", "max_output", "temperature", *EDGES)
+    ("kind", "provider", "model", "base_url", "api_key_env", "price", "max_output", "temperature", "samples", "steps")
+    + EDGES
 )
 _DEEPSEEK = (
     "noepicycle: the ladder {name!r} sends code to DeepSeek, which is subject to Chinese data jurisdiction. "
@@ -46,7 +47,10 @@ PRICES: Mapping[str, Price] = {
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """One way to propose: a name, a kind, for a model where it lives and what it costs, and its edges."""
+    """One way to propose: a name, a kind, for a model where it lives and what it costs, and its edges.
+
+    ``samples`` answers are taken at once to each question, ``steps`` turns are the most that an agent takes.
+    """
 
     name: str
     kind: str
@@ -57,6 +61,8 @@ class Rung:
     price: Price | None = None
     max_output: int = 4096
     temperature: float | None = None
+    samples: int = 1
+    steps: int = 8
     edges: Mapping[str, str] = field(default_factory=dict)
 
     def edge(self, name: str) -> str:
@@ -66,7 +72,7 @@ class Rung:
         return STOP if name == "on_budget_low" else self.edges.get("on_plateau", STOP)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Ladder:
     """A named graph of rungs; ``start`` is where a run begins."""
 
@@ -74,6 +80,26 @@ class Ladder:
     start: str
     rungs: Mapping[str, Rung]
     description: str = ""
+
+    def __init__(
+        self,
+        rungs: Mapping[str, Any],
+        *,
+        name: str = "custom",
+        start: str | None = None,
+        description: str = "",
+    ) -> None:
+        """Make a ladder of rungs by name, each a :class:`Rung` or a dict of what a file would say; the first starts.
+
+        :raises LadderError: with the path of the key that is wrong.
+        """
+        read = _rungs(rungs, "")
+        _check(read, start or next(iter(read)), "")
+        self._set(read, name, start or next(iter(read)), description)
+
+    def _set(self, rungs: Mapping[str, Rung], name: str, start: str, description: str) -> None:
+        for field_name, value in (("name", name), ("start", start), ("rungs", rungs), ("description", description)):
+            object.__setattr__(self, field_name, value)
 
     @property
     def warning(self) -> str:
@@ -98,19 +124,50 @@ class Ladder:
         :raises LadderError: with the path of the key that is wrong, e.g. ``rungs.haiku.on_plateau``.
         """
         top = _mapping(data, "the ladder")
+        rungs, prefix = top, ""
         if "rungs" in top:
             _known(top, {"name", "description", "start", "rungs"}, "")
             rungs, prefix = _mapping(top["rungs"], "rungs"), "rungs."
         else:
-            rungs, prefix = top, ""
             top = {}
-        if not rungs:
-            raise LadderError(f"{prefix or 'the ladder'}: a ladder needs at least one rung")
-        read = {str(key): _rung(str(key), value, f"{prefix}{key}") for key, value in rungs.items()}
+        read = _rungs(rungs, prefix)
         start = str(top.get("start", next(iter(read))))
-        ladder = cls(str(top.get("name", name)), start, read, str(top.get("description", "")))
-        _check(ladder, prefix)
+        _check(read, start, prefix)
+        ladder = cls.__new__(cls)
+        ladder._set(read, str(top.get("name", name)), start, str(top.get("description", "")))
         return ladder
+
+    def without(self, kind: str) -> Ladder | None:
+        """Return the ladder without its rungs of one kind, edges led past them; None where nothing is left."""
+        kept = {name: rung for name, rung in self.rungs.items() if rung.kind != kind}
+        gone = frozenset(self.rungs) - kept.keys()
+        start = self.entry(gone)
+        if start is None:
+            return None
+        led = {name: replace(rung, edges=self._led_past(rung, gone)) for name, rung in kept.items()}
+        reached = _reachable(led, start)
+        rungs = {name: rung for name, rung in led.items() if name in reached}
+        return Ladder(rungs, name=self.name, start=start, description=self.description)
+
+    def _led_past(self, rung: Rung, gone: frozenset[str]) -> dict[str, str]:
+        return {edge: self._past(target, gone) for edge, target in rung.edges.items()}
+
+    def _past(self, name: str, gone: frozenset[str]) -> str:
+        seen = set[str]()
+        while name in gone and name not in seen:
+            seen.add(name)
+            name = self.rungs[name].edge("on_plateau")
+        return STOP if name in gone else name
+
+
+def _rungs(data: object, prefix: str) -> dict[str, Rung]:
+    rungs = _mapping(data, prefix.rstrip(".") or "the ladder")
+    if not rungs:
+        raise LadderError(f"{prefix or 'the ladder'}: a ladder needs at least one rung")
+    return {
+        str(name): value if isinstance(value, Rung) else _rung(str(name), value, f"{prefix}{name}")
+        for name, value in rungs.items()
+    }
 
 
 def _rung(name: str, data: object, where: str) -> Rung:
@@ -123,18 +180,26 @@ def _rung(name: str, data: object, where: str) -> Rung:
     price = _price(values["price"], f"{where}.price") if values.get("price") is not None else _known_price(values, name)
     _typed(values, where)
     plain = {k: values[k] for k in ("provider", "base_url", "api_key_env", "temperature") if k in values}
-    max_output = values.get("max_output", 4096)
-    if not isinstance(max_output, int) or max_output < 1:
-        raise LadderError(f"{where}.max_output: {max_output!r} is not a number of tokens above zero")
     return Rung(
         name,
         kind,
         model=str(values.get("model", name)),
         price=price,
         edges=edges,
-        max_output=max_output,
+        max_output=_count(values, "max_output", 4096, where, "a number of tokens above zero"),
+        samples=_count(values, "samples", 1, where, "a number of answers from 1 to 16", most=16),
+        steps=_count(values, "steps", 8, where, "a number of turns from 1 to 64", most=64),
         **plain,
     )
+
+
+def _count(
+    values: Mapping[str, Any], key: str, default: int, where: str, what: str, most: int | None = None
+) -> int:
+    value = values.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1 or (most is not None and value > most):
+        raise LadderError(f"{where}.{key}: {value!r} is not {what}")
+    return value
 
 
 def _typed(values: Mapping[str, Any], where: str) -> None:
@@ -174,19 +239,19 @@ def _price(data: object, where: str) -> Price:
     return Price(**numbers, as_of=str(values.get("as_of", "")))
 
 
-def _check(ladder: Ladder, prefix: str) -> None:
-    if ladder.start not in ladder.rungs:
-        raise LadderError(f"start: there is no rung {ladder.start!r}; rungs are {', '.join(ladder.rungs)}")
-    for rung in ladder.rungs.values():
+def _check(rungs: Mapping[str, Rung], start: str, prefix: str) -> None:
+    if start not in rungs:
+        raise LadderError(f"start: there is no rung {start!r}; rungs are {', '.join(rungs)}")
+    for rung in rungs.values():
         for edge, target in rung.edges.items():
-            if target != STOP and target not in ladder.rungs:
+            if target != STOP and target not in rungs:
                 raise LadderError(f"{prefix}{rung.name}.{edge}: there is no rung {target!r}")
-    reached = _reachable(ladder)
-    for name in ladder.rungs:
+    reached = _reachable(rungs, start)
+    for name in rungs:
         if name not in reached:
             raise LadderError(f"{prefix}{name}: no edge leads to this rung; remove it or name it in an edge")
-    for name in ladder.rungs:
-        if not _can_stop(ladder, name):
+    for name in rungs:
+        if not _can_stop(rungs, name):
             raise LadderError(f"{prefix}{name}: every edge from here goes round in a circle; let one end at stop")
 
 
@@ -194,17 +259,17 @@ def _targets(rung: Rung) -> set[str]:
     return {rung.edge(edge) for edge in EDGES}
 
 
-def _reachable(ladder: Ladder) -> set[str]:
-    seen, waiting = set(), [ladder.start]
+def _reachable(rungs: Mapping[str, Rung], start: str) -> set[str]:
+    seen, waiting = set(), [start]
     while waiting:
         name = waiting.pop()
         if name not in seen:
             seen.add(name)
-            waiting += [target for target in _targets(ladder.rungs[name]) if target != STOP]
+            waiting += [target for target in _targets(rungs[name]) if target != STOP]
     return seen
 
 
-def _can_stop(ladder: Ladder, name: str) -> bool:
+def _can_stop(rungs: Mapping[str, Rung], name: str) -> bool:
     seen, waiting = set(), [name]
     while waiting:
         here = waiting.pop()
@@ -212,7 +277,7 @@ def _can_stop(ladder: Ladder, name: str) -> bool:
             return True
         if here not in seen:
             seen.add(here)
-            waiting += _targets(ladder.rungs[here])
+            waiting += _targets(rungs[here])
     return False
 
 

@@ -10,6 +10,14 @@ from dataclasses import dataclass, field
 from pytest_noepicycle.domain.literals import Names, leaves, plain
 
 RAISES = "raises:"
+_EQUAL, _UNEQUAL = (ast.Eq, ast.Is, ast.In), (ast.NotEq, ast.IsNot, ast.NotIn)
+_COMPARING = frozenset({"__eq__", "eq", "is_", "contains", "__contains__", "startswith", "endswith"}) | {
+    "match",
+    "fullmatch",
+    "search",
+}
+_DIGESTS = frozenset({"hash", "crc32", "adler32", "hexdigest", "digest", "md5", "sha1", "sha256", "b64encode"})
+_LONG_TEXT = 8  # characters, from which on a text may hold an input and its answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +29,7 @@ class Branch:
     inputs: frozenset[str]
     answers: frozenset[str]
     known: bool = False  # it stands in a table or chain that the project had already
+    hidden: bool = False  # it compares a digest, so that nobody can read with what
 
 
 Rows = Mapping[tuple[tuple[str, ...], str], int]
@@ -34,31 +43,53 @@ class Source:
     literals: Counter[str] = field(default_factory=Counter)
     branches: tuple[Branch, ...] = ()
     tables: tuple[Rows, ...] = ()
+    texts: tuple[tuple[int, str], ...] = ()  # longer texts that are no docstrings, each with its line
 
     @classmethod
     def of(cls, tree: ast.Module) -> Source:
         """Read a parsed source."""
-        return cls(literals_of(tree), tuple(_branches(tree)), tuple(rows for rows in _tables(tree) if rows))
+        tables = tuple(rows for rows in _tables(tree) if rows)
+        return cls(literals_of(tree), tuple(_branches(tree)), tables, tuple(_texts(tree)))
 
 
 def literals_of(tree: ast.Module) -> Counter[str]:
     return Counter(repr(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant))
 
 
+def _texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    texts = (n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    for node in texts:
+        if len(str(node.value)) >= _LONG_TEXT and id(node) not in documents:
+            yield node.lineno, str(node.value)
+
+
 def _branches(tree: ast.Module) -> Iterator[Branch]:
     names = Names.of(tree)
     for function, node in _with_function(tree, ""):
-        if isinstance(node, ast.If):
+        if isinstance(node, ast.If | ast.While):
             yield from _compared(function, node, node.test, _answers(node.body, names), names)
+            yield from _compared(function, node, node.test, _answers(node.orelse, names), names, _UNEQUAL)
         elif isinstance(node, ast.IfExp):
             yield from _compared(function, node, node.test, _values([node.body], names), names)
+            yield from _compared(function, node, node.test, _values([node.orelse], names), names, _UNEQUAL)
+        elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+            yield from _compared(function, node, node, _values(node.values[-1:], names), names)
         elif isinstance(node, ast.Match):
-            for case in node.cases:
-                inputs = _patterns(case.pattern)
-                subject = f"{function}|{ast.unparse(node.subject)}"
-                yield Branch(case.pattern.lineno, subject, inputs, _answers(case.body, names))
+            yield from _matched(function, node, names)
+        elif isinstance(node, ast.Subscript | ast.Call) and _looks_up_digest(node, names):
+            owner = node.value if isinstance(node, ast.Subscript) else getattr(node.func, "value", node.func)
+            yield Branch(node.lineno, f"{function}|digest", frozenset(), _held(owner, names), hidden=True)
         elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Compare):
             yield from _compared(function, node, node.slice, _chosen(node.value, names), names)
+
+
+def _matched(function: str, node: ast.Match, names: Names) -> Iterator[Branch]:
+    for case in node.cases:
+        subject, answers = f"{function}|{ast.unparse(node.subject)}", _answers(case.body, names)
+        yield Branch(case.pattern.lineno, subject, _patterns(case.pattern), answers)
+        if case.guard is not None:
+            yield from _compared(function, case.guard, case.guard, answers, names)
 
 
 def _with_function(node: ast.AST, function: str) -> Iterator[tuple[str, ast.AST]]:
@@ -71,21 +102,60 @@ def _with_function(node: ast.AST, function: str) -> Iterator[tuple[str, ast.AST]
         yield from _with_function(child, scope)
 
 
-def _compared(function: str, node: ast.AST, test: ast.expr, answers: frozenset[str], names: Names) -> Iterator[Branch]:
+def _compared(
+    function: str,
+    node: ast.AST,
+    test: ast.expr,
+    answers: frozenset[str],
+    names: Names,
+    operators: tuple[type[ast.cmpop], ...] = _EQUAL,
+) -> Iterator[Branch]:
     """Yield a branch for the comparisons with literals in a test, where the other side is not computed."""
     inputs: set[str] = set()
     subjects: list[str] = []
-    for compare in (n for n in ast.walk(test) if isinstance(n, ast.Compare)):
-        for left, operator, right in _pairs(compare):
-            if isinstance(operator, ast.Eq | ast.Is | ast.In):
-                for literal, other in ((right, left), (left, right)):
-                    found = _leaves_of(literal, names)
-                    if found and not any(isinstance(n, ast.BinOp) for n in ast.walk(other)):
-                        inputs |= found
-                        subjects.append(ast.unparse(other))
-                        break
+    for literals, other in _sides(test, operators):
+        found = frozenset[str]().union(*(_leaves_of(literal, names) for literal in literals))
+        if found and not any(isinstance(n, ast.BinOp) for n in ast.walk(other)):
+            inputs |= found
+            subjects.append(ast.unparse(other))
     if inputs and answers:
-        yield Branch(getattr(node, "lineno", 1), f"{function}|{'|'.join(subjects)}", frozenset(inputs), answers)
+        subject = f"{function}|{'|'.join(subjects)}"
+        hidden = _holds_digest(test, names)
+        yield Branch(getattr(node, "lineno", 1), subject, frozenset(inputs), answers, hidden=hidden)
+
+
+def _looks_up_digest(node: ast.Subscript | ast.Call, names: Names) -> bool:
+    """Whether a table is asked for what stands under a digest."""
+    if isinstance(node, ast.Subscript):
+        return _holds_digest(node.slice, names)
+    return _called(node) in ("get", "pop", "setdefault") and any(_holds_digest(part, names) for part in node.args[:1])
+
+
+def _held(node: ast.expr, names: Names) -> frozenset[str]:
+    """Return the values of a literal table, or of a name for one."""
+    node = names.values.get(node.id, node) if isinstance(node, ast.Name) else node
+    return _values(node.values, names) if isinstance(node, ast.Dict) else frozenset()
+
+
+def _holds_digest(test: ast.expr, names: Names) -> bool:
+    used = (names.values.get(n.id) for n in ast.walk(test) if isinstance(n, ast.Name))
+    nodes = (node for part in (test, *used) if part is not None for node in ast.walk(part))
+    return any(isinstance(node, ast.Call) and _called(node) in _DIGESTS for node in nodes)
+
+
+def _sides(test: ast.expr, operators: tuple[type[ast.cmpop], ...]) -> Iterator[tuple[list[ast.expr], ast.expr]]:
+    """Yield what may be literals, with what is compared with them; a method that compares is a comparison too."""
+    for node in ast.walk(test):
+        if isinstance(node, ast.Compare):
+            for left, operator, right in _pairs(node):
+                if isinstance(operator, operators):
+                    yield from (([right], left), ([left], right))
+        elif isinstance(node, ast.Call) and operators is _EQUAL and _called(node) in _COMPARING:
+            yield node.args, node.func
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _pairs(compare: ast.Compare) -> Iterator[tuple[ast.expr, ast.cmpop, ast.expr]]:
@@ -127,11 +197,23 @@ def _answers(body: Iterable[ast.stmt], names: Names) -> frozenset[str]:
 def _values(nodes: Iterable[ast.expr | None], names: Names) -> frozenset[str]:
     found = set()
     for node in nodes:
+        node = node.body if isinstance(node, ast.Lambda) else node
         try:
             found.add(plain(names.literal(node)) if node is not None else "None")
         except ValueError:
-            continue  # it is computed
+            found |= _picked(node, names)  # it is computed, or picked from literals
     return frozenset(found)
+
+
+def _picked(node: ast.expr | None, names: Names) -> frozenset[str]:
+    """Return the elements of a literal list that an index picks one of."""
+    if not isinstance(node, ast.Subscript) or isinstance(node.slice, ast.Slice):
+        return frozenset()
+    try:
+        value = names.literal(node.value)
+    except ValueError:
+        return frozenset()
+    return frozenset(plain(part) for part in value) if isinstance(value, list | tuple) else frozenset()
 
 
 def _chosen(node: ast.expr, names: Names) -> frozenset[str]:
@@ -148,6 +230,13 @@ def _tables(tree: ast.Module) -> Iterator[Rows]:
         elif isinstance(node, ast.List | ast.Tuple | ast.Set):
             inner = [e for e in node.elts if isinstance(e, ast.Tuple | ast.List) and len(e.elts) > 1]
             yield dict(_rows([(ast.Tuple(e.elts[:-1], ast.Load()), e.elts[-1]) for e in inner], names))
+        elif isinstance(node, ast.Call) and _called(node) == "zip" and len(node.args) == 2:
+            yield dict(_rows(zip(*(_elements(part, names) for part in node.args), strict=False), names))
+
+
+def _elements(node: ast.expr, names: Names) -> list[ast.expr]:
+    node = names.values.get(node.id, node) if isinstance(node, ast.Name) else node
+    return node.elts if isinstance(node, ast.List | ast.Tuple) else []
 
 
 def _rows(

@@ -42,6 +42,8 @@ class Settings:
     holdout: float = 0.0
     workers: int = 0  # 0: as many as there are cores
     dry_run: bool = False
+    resume: str | None = None  # a run's name; empty is the newest
+    record_content: bool = True
     dir: str = ".noepi"
     image: str | None = None
     memory: int = 2 * 1024**3
@@ -49,10 +51,12 @@ class Settings:
     test_timeout: float | None = None
     reruns: int = 3
     keep_runs: int = 20
+    context_transfer: str = "summary"  # summary, reset or full
     env: tuple[str, ...] = ()
     editable: tuple[str, ...] = ()
     protect: tuple[str, ...] = ()
     product: tuple[str, ...] = ()
+    never_send: tuple[str, ...] = ()
     thresholds: Thresholds = field(default_factory=Thresholds)
 
     @classmethod

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import functools
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_noepicycle.domain.literal_answers import RAISES, Branch, Source, literals_of
 from pytest_noepicycle.domain.literals import leaves, plain
@@ -15,6 +17,8 @@ from pytest_noepicycle.domain.patch import FileChange
 
 __all__ = ["RAISES", "Demand", "SpecialCase", "leaves", "plain", "special_cases"]
 
+_SHORT = 2  # characters; a shorter answer stands in any text
+_SIMILAR = 0.8  # a text that is so much like one before is that one, corrected
 _SAME_SUBJECT = 2  # so many branches of a kind in a function are its way of doing things
 
 
@@ -48,9 +52,40 @@ def special_cases(change: FileChange, demands: Iterable[Demand]) -> tuple[Specia
     cases: dict[tuple[int, str], SpecialCase] = {}
     for branch in (*_added_branches(before, now), *_added_rows(before, now)):
         for demand in wanted:
-            if demand.expected in branch.answers and demand.inputs & branch.inputs:
+            if _answered(demand, branch) and (branch.hidden or _met(demand, branch)):
                 cases.setdefault((branch.line, demand.test), SpecialCase(branch.line, demand.test, not branch.known))
+    for line, demand in _written_out(before, now, wanted):
+        cases.setdefault((line, demand.test), SpecialCase(line, demand.test, refused=True))
     return tuple(cases.values())
+
+
+def _answered(demand: Demand, branch: Branch) -> bool:
+    """Whether a branch gives the expected answer; an exception may go by another name than the test's."""
+    if demand.expected.startswith(RAISES):
+        return any(answer.startswith(RAISES) for answer in branch.answers)
+    return demand.expected in branch.answers and (not branch.hidden or len(demand.expected) > _SHORT)
+
+
+def _met(demand: Demand, branch: Branch) -> bool:
+    return bool(demand.inputs & branch.inputs)
+
+
+def _written_out(before: Source, after: Source, demands: Iterable[Demand]) -> Iterator[tuple[int, Demand]]:
+    """Yield the lines of new texts in which a demand's input and its answer stand, each by itself."""
+    had = [text for _, text in before.texts]
+    for line, text in after.texts:
+        if text not in had and not difflib.get_close_matches(text, had, n=1, cutoff=_SIMILAR):
+            yield from ((line, demand) for demand in demands if _holds(text, demand))
+
+
+def _holds(text: str, demand: Demand) -> bool:
+    answer = demand.expected.strip("'\"")
+    asked = [part for part in (leaf.strip("'\"") for leaf in demand.inputs) if part != answer]
+    return len(answer) >= _SHORT and _stands(answer, text) and any(_stands(part, text) for part in asked)
+
+
+def _stands(word: str, text: str) -> bool:
+    return len(word) > 1 and re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text) is not None
 
 
 @functools.lru_cache(maxsize=32)
@@ -78,7 +113,7 @@ def _added_branches(before: Source, after: Source) -> Iterator[Branch]:
         if (branch.subject, branch.inputs) not in seen:
             chain = counts[branch.subject] >= _SAME_SUBJECT
             known = chain or branch.subject not in grown
-            yield Branch(branch.line, branch.subject, branch.inputs, branch.answers, known)
+            yield replace(branch, known=known)
 
 
 def _by_subject(branches: Iterable[Branch]) -> Counter[str]:

@@ -50,6 +50,7 @@ class Trial:
     ``overlay`` lays files over the tree that are no part of the patch (a planted marker, a canary).
     ``coverage`` asks which lines each test reached; ``cold`` asks for a fresh interpreter; ``brief`` is content
     with how each test ended: no tracebacks are drawn up, and the session is left as soon as its tests are over.
+    ``shuffled`` asks for the order of the ids, but for what pytest itself puts together for the fixtures they share.
     """
 
     patch: Patch
@@ -60,6 +61,7 @@ class Trial:
     cold: bool = False
     stop_at_first_failure: bool = False
     brief: bool = False
+    shuffled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

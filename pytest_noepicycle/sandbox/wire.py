@@ -189,6 +189,7 @@ class WorkerBox:
             "cold": trial.cold,
             "stop_at_first_failure": trial.stop_at_first_failure,
             "brief": trial.brief,
+            "shuffled": trial.shuffled,
             "seconds": limits.seconds,
             "default_test_seconds": limits.default_test_seconds,
             "test_seconds": dict(limits.test_seconds),
@@ -251,6 +252,7 @@ def _from_session(session: Session, snapshot: Snapshot) -> dict[str, Any]:
         "rootdir": session.rootdir,
         "cwd": session.invocation_dir,
         "args": list(pytest_arguments(session)),
+        "testpaths": list(session.testpaths),
         "sys_path": list(session.interpreter.sys_path),
         "plugins": sorted({plugin.distribution for plugin in session.plugins if plugin.distribution}),
     }

@@ -104,6 +104,7 @@ def test_each_path_is_judged_by_name(path: str, refused_by: str):
         ("fresh.py", ""),
         ("pkg.py", "new-module"),
         ("pygments.py", "new-module"),
+        ("casedata.py", "new-module"),
         ("pytest_more.py", "new-module"),
         ("_pytest/__init__.py", "new-module"),
         ("requests.py", "new-module"),
@@ -195,5 +196,23 @@ def test_every_rule_has_a_stable_name():
         *("leaves-tree", "follows-link", "hidden-or-tooling", "start-up-hook", "configuration", "test-file"),
         *("protected-by-user", "not-python", "outside-product", "deletion", "new-module", "emptied"),
         *("bidirectional", "frozen-test", "packaging", "ci-or-agent-file", "compiled", "snapshot", "odd-name"),
-        "special-cased",
+        *("special-cased", "memory"),
     }
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "rule"),
+    [
+        ("x = 1\n", "import ctypes\n", "memory"),
+        ("x = 1\n", "from ctypes import c_int\n", "memory"),
+        ("x = 1\n", "y = __import__('ctypes')\n", "memory"),
+        ("x = 1\n", "open('/proc/self/mem', 'r+b')\n", "memory"),
+        ("import ctypes\n", "import ctypes\nx = ctypes.CDLL(None)\n", ""),
+        ("x = 1\n", "import gc\ngc.collect()\n", ""),
+        ("x = 1\n", '"""Needs no ctypes."""\n', ""),
+    ],
+)
+def test_writing_into_the_interpreter_is_nothing_that_a_fix_begins_with(before: str, after: str, rule: str):
+    """No Python object is safe from it, the test's own expectation least; a file that did so before may go on."""
+    refused = judge(Patch.of([FileChange("pkg/core.py", before.encode(), after.encode())]), TERRITORY)
+    assert [refusal.rule for refusal in refused] == ([rule] if rule else [])

@@ -13,7 +13,21 @@ from pathlib import Path
 import pytest
 from corpus import PORT, SECRET, Project, open_court
 
+from pytest_noepicycle.sandbox.process import ProcessSandbox, Way
 from pytest_noepicycle.verifying import Court
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _way() -> Iterator[None]:
+    """With ``NOEPI_WAY=landlock`` or ``nothing`` the process sandbox confines no better than that.
+
+    It shows which cases a weaker way cannot hold; with ``nothing`` only ever on a machine that may be spoilt.
+    """
+    name = os.environ.get("NOEPI_WAY")
+    with pytest.MonkeyPatch.context() as patch:
+        if name:
+            patch.setattr(ProcessSandbox, "way", Way(name, "NOEPI_WAY asks for it"))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -60,8 +60,10 @@ def _check_harm(case: Case, found: Evidence, here: Court, surroundings: Path) ->
     assert SECRET not in shown
     for name in ("GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"):
         assert (surroundings / name).read_bytes() == b""
-    for place in Path("/tmp").glob("noepi_cheat_*"):
-        raise AssertionError(f"{place} was written outside of the sandbox")
+    written = sorted(Path("/tmp").glob("noepi_cheat_*"))
+    for place in written:
+        place.unlink()  # the next case is not to be blamed for it
+    assert written == [], "written outside of the sandbox"
     if any(harm.startswith("survivor:") for harm in case.harm):
         assert not _survivors()
     if case.probe:

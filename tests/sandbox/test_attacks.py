@@ -164,6 +164,12 @@ def test_no_way_back_to_power(box, trial):
         import ctypes
         libc = ctypes.CDLL(None, use_errno=True)
         assert libc.mount(b'none', str(tmp_path).encode(), b'tmpfs', 0, None) == -1
+        assert libc.ptrace(16, 1, None, None) == -1 and libc.ptrace(16, os.getppid(), None, None) == -1
+        for path in ('/proc/1/fd', '/proc/1/map_files', '/proc/1/cwd/'):
+            try:
+                raise SystemError(os.listdir(path))
+            except OSError:
+                pass
         for path in ('/proc/1/environ', '/proc/1/root/', '/proc/1/mem'):
             assert not os.access(path, os.R_OK) or not os.listdir(path), path
         for number in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM, signal.SIGSTOP):
@@ -217,6 +223,68 @@ def test_whatever_it_takes_it_gives_back(box, trial, name, body):
     assert len(report.output) < 64 * 1024
     if name in ("disk", "shared memory", "memory", "kill all", "exit"):
         assert report.passing() == frozenset(), report.output
+
+
+BOMBS = {
+    "threads": """
+        import threading
+        for _ in range(4):
+            threading.Thread(target=lambda: [0 for _ in iter(int, 1)], daemon=True).start()
+        while True: pass
+    """,
+    "forks": """
+        import contextlib
+        while True:
+            with contextlib.suppress(OSError): os.fork()
+    """,
+    "memory": """
+        held = []
+        while True:
+            try: held.append(bytearray(os.urandom(1 << 10)) * 4096)
+            except MemoryError: pass
+    """,
+    "disk": """
+        while True:
+            try: (tmp_path / str(time.monotonic_ns())).write_bytes(bytes(1 << 20))
+            except OSError: pass
+    """,
+    "output": """
+        while True: os.write(OUTPUT, bytes(1 << 16))
+    """,
+    "daemons": """
+        while True:
+            try:
+                if os.fork() == 0 and (os.setsid() or os.fork() == 0):
+                    [signal.signal(number, signal.SIG_IGN) for number in (1, 2, 3, 13, 15)]
+                    while True: os.write(OUTPUT, b'x'); time.sleep(0.1)
+            except OSError: pass
+    """,
+}
+# Pytest captures a test's own standard output; the pipe behind it is among what it has put aside.
+PIPE = """
+    def is_pipe(number):
+        try: return stat.S_ISFIFO(os.fstat(number).st_mode)
+        except OSError: return False
+    OUTPUT = next(number for number in range(4, 64) if is_pipe(number))
+"""
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_that_never_ends_is_ended(box, trial, name):
+    """It goes on until its time is over; then all of it is gone, long before anybody would lose patience."""
+    body = textwrap.dedent(PIPE) + textwrap.dedent(BOMBS[name])
+    report = trial(box, (ATTACK,), overlay=attack(body), test_seconds=2.0)
+    assert (report.end, report.hung) == (End.TIMEOUT, ATTACK), (report.why, report.output)
+    assert (report.seconds < 30.0, len(report.output) < 64 * 1024) == (True, True)
+
+
+def test_a_gigabyte_of_output_is_read_and_forgotten(box, trial):
+    """Its head and tail are kept; who writes it is not held up, and passes."""
+    body = textwrap.dedent(PIPE) + "\nfor _ in range(1 << 14): os.write(OUTPUT, bytes(1 << 16))"
+    report = trial(box, (ATTACK,), overlay=attack(body), test_seconds=60.0, seconds=90.0)
+    assert report.passing() == {ATTACK}, (report.why, report.output[-2000:])
+    assert "bytes left out" in report.output
+    assert len(report.output) < 64 * 1024
 
 
 def test_a_closed_box_leaves_nothing(kind, make_project, trial, offspring, until, tmp_path, monkeypatch):

@@ -1,0 +1,1 @@
+"""Honest work before the court: faults planted in sound programs, and their true fixes offered as patches."""
