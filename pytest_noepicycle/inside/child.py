@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import importlib
 import importlib.util
 import json
@@ -77,7 +78,8 @@ def _call_pytest(job: Dict[str, Any]) -> int:
     records = Records(RECORDS_FD)
     files = _files(job)
     tracer = make_tracer(job["root"], job["trace"]) if job["coverage"] else None
-    recorder = Recorder(records, job["root"], job["ids"], job["stop_at_first_failure"], tracer, job["brief"])
+    kinds = {name: job[name] for name in ("brief", "shuffled")}
+    recorder = Recorder(records, job["root"], job["ids"], job["stop_at_first_failure"], tracer, **kinds)
     if job["ids"] is not None and not files:
         recorder.end(int(pytest.ExitCode.NO_TESTS_COLLECTED))
         return 0
@@ -100,9 +102,21 @@ def _arguments(job: Dict[str, Any], files: List[str]) -> List[str]:
 
 def _files(job: Dict[str, Any]) -> List[str]:
     """Return the files of the chosen tests, absolute, in order; one that is not there would end the whole run."""
-    names = dict.fromkeys(name.partition("::")[0] for name in job["ids"] or ())
+    if job["ids"] is None:
+        return _whole_suite(job)
+    names = dict.fromkeys(name.partition("::")[0] for name in job["ids"])
     paths = [os.path.join(job["rootdir"], name) for name in names]
     return [path for path in paths if os.path.exists(path)]
+
+
+def _whole_suite(job: Dict[str, Any]) -> List[str]:
+    """Return where the suite lies, for a run that is called from elsewhere than the root: nothing says it there."""
+    root = job["rootdir"]
+    if os.path.realpath(job["cwd"]) == os.path.realpath(root):
+        return []
+    patterns = [os.path.join(glob.escape(root), path) for path in job["testpaths"]]
+    found = [path for pattern in patterns for path in sorted(glob.glob(pattern, recursive=True))]
+    return found or [root]
 
 
 def _sibling(name: str) -> Optional[Any]:

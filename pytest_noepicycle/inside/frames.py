@@ -4,14 +4,15 @@ A frame is ``struct ">II"`` (length of the JSON, length of the blob), the JSON (
 
 Engine to worker, on standard input::
 
-    {"do": "setup", "root": tree, "rootdir": pytest's, "cwd": folder, "args": [...], "sys_path": [...], "env": {...},
+    {"do": "setup", "root": tree, "rootdir": pytest's, "cwd": folder, "args": [...],
+     "testpaths": [where the suite lies, below rootdir], "sys_path": [...], "env": {...},
      "plugins": [distributions whose pytest plugins were active], "uid": n|null, "gid": n|null,
      "limits": {"memory": bytes, "processes": n, "file_size": bytes},
      "keep": [mount points in root, never touched], "tmp": scratch folder of the child,
      "empty": [more folders to empty after each trial], "confine": {...}}                         once, and first
     {"do": "tar"} + a chunk of a tar of the tree, repeated; an empty chunk ends it
     {"do": "run", "trial": n, "files": [[path, size | -1 to delete], ...], "ids": [...]|null, "coverage": bool,
-     "cold": bool, "stop_at_first_failure": bool, "brief": bool, "seconds": s,
+     "cold": bool, "stop_at_first_failure": bool, "brief": bool, "shuffled": bool, "seconds": s,
      "default_test_seconds": s, "test_seconds": {id: s}, "trace": [paths whose lines count]}
      + the files' bytes, in that order
 

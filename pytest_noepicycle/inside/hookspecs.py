@@ -15,6 +15,16 @@ def pytest_noepi_protect(path: str) -> Optional[bool]:
     """
 
 
+@pytest.hookspec(firstresult=True)
+def pytest_noepi_score(run: Any, baseline: Any) -> Optional[float]:
+    """Replace the score of an attempt that does not mend everything: return a number from 0 to 1, or None.
+
+    ``run`` is the attempt's last candidate, with ``outcomes`` by test id, ``score`` and ``proposal``; ``baseline`` has
+    the ``targets`` and the ``guards``. The number moves the signals (plateau, regression), and is kept below 1: that
+    something is solved only the tests say.
+    """
+
+
 @pytest.hookspec
 def pytest_noepi_decision(state: Any, decision: Any) -> None:
     """Told of every decision: ``state`` is the situation it looked at; both are frozen values."""

@@ -31,7 +31,7 @@ def read(config: pytest.Config) -> dict[str, Any]:
 
     :raises pytest.UsageError: with the option, what was given, and what is expected.
     """
-    values: dict[str, Any] = {"fix": config.getoption("noepi_fix"), "dry_run": config.getoption("noepi_dry_run")}
+    values: dict[str, Any] = {key: config.getoption("noepi_" + key) for key in ("fix", "dry_run", "resume")}
     for option in OPTIONS:
         given = None if option.ini_only else config.getoption("noepi_" + option.key)
         where = "--noepi-" + option.name
@@ -65,6 +65,14 @@ def add_options(parser: pytest.Parser) -> None:
         action="store_true",
         default=False,
         help="Triage and localise what failed, change nothing and spend nothing",
+    )
+    group.addoption(
+        "--noepi-resume",
+        nargs="?",
+        const="",
+        default=None,
+        metavar="RUN",
+        help="Go on with a run that was broken off (default: the newest)",
     )
     for option in OPTIONS:
         if not option.ini_only:
@@ -124,6 +132,13 @@ def _memory(text: str) -> int:
     return int(match[1]) << (10 * power)
 
 
+def _truth(text: str) -> bool:
+    words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+    if text.lower() not in words:
+        raise ValueError("true or false")
+    return words[text.lower()]
+
+
 def _text(text: str) -> str:
     return text
 
@@ -158,6 +173,13 @@ OPTIONS = (
     Option(
         "holdout", 0.0, _number(0, 0.9, "a share from 0 to 0.9"), "FRACTION", "Share of the failing tests shown to none"
     ),
+    Option(
+        "context-transfer",
+        "summary",
+        _one_of("summary", "reset", "full"),
+        "WHAT",
+        "What a model is told of attempts before it: summary (a briefing), reset (nothing), full (all of it)",
+    ),
     Option("dir", ".noepi", _text, "DIR", "Where runs are recorded"),
     Option("image", None, _text, "IMAGE", "Container image, in place of the mirror of this machine"),
     Option("memory", 2 * 1024**3, _memory, "BYTES", "Memory of a candidate", ini_only=True),
@@ -176,10 +198,19 @@ OPTIONS = (
         "reruns", 3, _whole(1, "a number of runs, one or more"), "N", "Runs of a failing test in triage", ini_only=True
     ),
     Option("keep_runs", 20, _whole(1, "a number of runs, one or more"), "N", "Records that are kept", ini_only=True),
+    Option(
+        "record_content",
+        True,
+        _truth,
+        "BOOL",
+        "Keep prompts and answers in the record (without them a resumed run asks again)",
+        ini_only=True,
+    ),
     Option("env", (), _words, "NAMES", "Environment names let through to the tests", ini_only=True),
     Option("product", (), _words, "PATHS", "Paths a patch may touch, where they cannot be told", ini_only=True),
     Option("editable", (), _words, "PATTERNS", "Further files a patch may touch (data, templates)", ini_only=True),
     Option("protect", (), _words, "PATTERNS", "Files a patch may never touch", ini_only=True),
+    Option("never_send", (), _words, "PATTERNS", "Files that no question to a model may hold", ini_only=True),
     Option("delta_threshold", 0.02, _number(0, 1, _SHARE), "X", "Least gain that counts", ini_only=True),
     Option(
         "plateau_window", 2, _whole(1, "a number of attempts"), "N", "Attempts without gain: a plateau", ini_only=True

@@ -72,10 +72,11 @@ class Recorder:
         stop_at_first_failure: bool = False,
         tracer: Union[MonitoringTracer, TraceFunctionTracer, None] = None,
         brief: bool = False,
+        shuffled: bool = False,
     ) -> None:
         self._records, self._root, self._tracer = records, root, tracer
         self._order = None if ids is None else {name: place for place, name in enumerate(ids)}
-        self._stop, self._brief = stop_at_first_failure, brief
+        self._stop, self._brief, self._shuffled = stop_at_first_failure, brief, shuffled
         self._phases: Dict[str, None] = {}
         self._parts: List[Any] = []
         self._stopped = False
@@ -120,16 +121,17 @@ class Recorder:
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: List[pytest.Item]
     ) -> Generator[None, Any, Any]:
-        """Keep the chosen tests, in the order asked for, after every other plugin has had its say."""
+        """Keep the chosen tests, in the order asked for, after every other plugin has had its say.
+
+        A shuffled order is given before: pytest then puts together what shares a parametrised fixture, as it would
+        do with any order.
+        """
+        order = self._order
+        if order is not None and self._shuffled:
+            _keep(config, items, order)
         result = yield
-        if self._order is not None:
-            order = self._order
-            chosen = [item for item in items if _key(item, order) is not None]
-            left_out = [item for item in items if _key(item, order) is None]
-            chosen.sort(key=lambda item: _key(item, order) or 0)
-            items[:] = chosen
-            if left_out:
-                config.hook.pytest_deselected(items=left_out)
+        if order is not None and not self._shuffled:
+            _keep(config, items, order)
         return result
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -212,6 +214,15 @@ class Recorder:
                 batch, size = {}, 0
             batch[path] = lines
         self._records.write({"k": "coverage", "id": test, "files": batch})
+
+
+def _keep(config: pytest.Config, items: List[pytest.Item], order: Dict[str, int]) -> None:
+    """Leave only the tests that have a place in the order, and put them there."""
+    places = {item: _key(item, order) for item in items}
+    left_out = [item for item in items if places[item] is None]
+    items[:] = sorted((item for item in items if places[item] is not None), key=lambda item: places[item] or 0)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
 
 
 def _key(item: pytest.Item, order: Dict[str, int]) -> Optional[int]:

@@ -31,16 +31,17 @@ class SessionRecorder:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep a file that could not be collected."""
         if report.failed:
-            self.failures.append(_failure(report, "collect"))
+            self.failures.append(_failure(report, report.nodeid, "collect"))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep a failure of any phase, and the tests that passed."""
-        self.durations[report.nodeid] = self.durations.get(report.nodeid, 0.0) + report.duration
+        test = own_id(report.nodeid, self._config)
+        self.durations[test] = self.durations.get(test, 0.0) + report.duration
         if report.failed:
-            self.failures.append(_failure(report, report.when))
-            self.passed.pop(report.nodeid, None)
+            self.failures.append(_failure(report, test, report.when))
+            self.passed.pop(test, None)
         elif report.when == "call" and report.passed and not hasattr(report, "wasxfail"):
-            self.passed[report.nodeid] = None
+            self.passed[test] = None
 
     def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
         """Tell a person's Ctrl-C and ``pytest.exit`` from a stop after collection errors or ``-x``.
@@ -76,6 +77,14 @@ class SessionRecorder:
             "python_files": [str(pattern) for pattern in config.getini("python_files")],
             "plugins": plugins(config),
         }
+
+
+def own_id(nodeid: str, config: pytest.Config) -> str:
+    """Return a test's id without the group that xdist hangs onto it where tests are distributed by group."""
+    if getattr(config.option, "dist", "no") != "loadgroup":
+        return nodeid
+    cut = nodeid.find("@", max(nodeid.rfind("::"), nodeid.rfind("]"), 0))
+    return nodeid[:cut] if cut > 0 else nodeid
 
 
 def write(path: str, facts: dict[str, Any]) -> None:
@@ -146,13 +155,13 @@ def _inside(folder: str, root: str) -> bool:
     return folder == root or folder.startswith(root.rstrip(os.sep) + os.sep)
 
 
-def _failure(report: Any, phase: str) -> dict[str, Any]:
+def _failure(report: Any, test: str, phase: str) -> dict[str, Any]:
     crash = getattr(report.longrepr, "reprcrash", None)
     message = str(crash.message) if crash is not None else str(report.longrepr)[-_TEXT:]
     exception, _, rest = message.partition(":")
     named = exception.isidentifier() or "." in exception
     return {
-        "test": report.nodeid,
+        "test": test,
         "phase": phase,
         "exception": exception.strip() if named and "\n" not in exception else "AssertionError",
         "message": (rest.strip() if named and rest else message)[:_TEXT],

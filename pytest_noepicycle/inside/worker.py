@@ -21,6 +21,7 @@ _DEFAULTS: Dict[str, Any] = {
     "rootdir": None,
     "cwd": None,
     "args": [],
+    "testpaths": [],
     "sys_path": [],
     "env": {},
     "plugins": [],
@@ -170,9 +171,10 @@ class Worker:
                 os.chown(path, self._setup["uid"], self._setup["gid"])
             env[name] = path
         named = ("ids", "coverage", "trace", "stop_at_first_failure")
-        kept = ("root", "rootdir", "cwd", "args", "sys_path")
+        kept = ("root", "rootdir", "cwd", "args", "testpaths", "sys_path")
         job = {**{name: self._setup[name] for name in kept}, **{name: request[name] for name in named}, "env": env}
-        return {**job, "brief": bool(request.get("brief")) and not request["cold"]}
+        brief = bool(request.get("brief")) and not request["cold"]
+        return {**job, "brief": brief, "shuffled": bool(request.get("shuffled"))}
 
     def _forward(self, request: Dict[str, Any], batch: List[Dict[str, Any]]) -> None:
         self._wire.send({"say": "records", "trial": request["trial"], "records": batch})

@@ -64,12 +64,14 @@ class Rig:
         return {str(p.relative_to(self.folder)): p.read_bytes() for p in self.folder.rglob("*") if p.is_file()}
 
 
-def session_of(folder: Path, args: tuple[str, ...], ini: str | None, plugins: tuple[str, ...]) -> Session:
-    """Return the session that a run in that folder would have left behind."""
+def session_of(
+    folder: Path, args: tuple[str, ...], ini: str | None, plugins: tuple[str, ...], cwd: str = "."
+) -> Session:
+    """Return the session that a run in that folder, called from ``cwd`` in it, would have left behind."""
     interpreter = Interpreter(sys.executable, "", "", "", sys.platform, (str(folder), *[p for p in sys.path if p]))
     return Session(
         str(folder),
-        str(folder),
+        os.path.normpath(folder / cwd),
         args,
         interpreter,
         pytest.__version__,
@@ -106,6 +108,7 @@ def make_rig(inside_half: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
         args: tuple[str, ...] = (),
         env: Mapping[str, str] | None = None,
         plugins: tuple[str, ...] = (),
+        cwd: str = ".",
         **setup: object,
     ) -> Rig:
         base = tmp_path_factory.mktemp("rig")
@@ -126,7 +129,7 @@ def make_rig(inside_half: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
         if not plugins:
             variables["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
         setup = {"env": variables, "limits": {"file_size": 1 << 28}, "tmp": str(base / "scratch"), **setup}
-        box = start(PipeChannel(process, base / "errors"), session_of(folder, args, ini, plugins), snapshot, setup)
+        box = start(PipeChannel(process, base / "errors"), session_of(folder, args, ini, plugins, cwd), snapshot, setup)
         rigs.append(Rig(folder, box, process, original))
         return rigs[-1]
 

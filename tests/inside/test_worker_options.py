@@ -93,6 +93,25 @@ def test_the_whole_suite_keeps_the_choice_that_the_project_has_configured(make_r
     assert rig.run().collected == ("test_it.py::test_b", "test_it.py::test_c", "test_it.py::test_d")
 
 
+@pytest.mark.parametrize(
+    ("cwd", "paths", "ran"),
+    [
+        (".", [], {"test_here", "test_there", "test_other"}),
+        ("here", [], {"test_here", "test_there", "test_other"}),
+        ("here", ["h*", "there"], {"test_here", "test_there"}),
+        ("src", ["gone"], {"test_here", "test_there", "test_other"}),
+    ],
+)
+def test_the_whole_suite_is_the_same_wherever_pytest_is_called_from(make_rig, cwd, paths, ran):
+    """From a folder below, where pytest itself would look no further, the suite is still that of the root."""
+    files = {f"{place}/test_{place}.py": f"def test_{place}(): pass\n" for place in ("here", "there", "other")}
+    where = "import os\ndef test_where(): assert os.path.basename(os.getcwd()) == 'here'\n"
+    rig = make_rig({**files, "src/m.py": "", "here/test_where.py": where}, cwd=cwd, testpaths=paths)
+    told = rig.statuses()
+    assert set(told) == {*ran, "test_where"}
+    assert told["test_where"] == ("passed" if cwd == "here" else "failed")
+
+
 def test_async_tests_run(make_rig):
     """Tests of pytest-asyncio pass and fail in a warm and in a cold trial."""
     pytest.importorskip("pytest_asyncio")
