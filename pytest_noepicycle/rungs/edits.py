@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 import io
 import tokenize
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_noepicycle.domain.context import Context
 from pytest_noepicycle.domain.patch import Patch
+from pytest_noepicycle.rungs.sendable import may_send
 
 _BOM = b"\xef\xbb\xbf"
 _AROUND = 3  # lines shown before and after the nearest text
@@ -47,7 +48,7 @@ def apply(edits: Sequence[Edit], context: Context) -> Patch:
     """
     patch = context.best
     for edit in edits:
-        now = patch.read(edit.path, context.read_baseline) if _is_known(edit.path, context, patch) else None
+        now = shown(edit.path, context, patch)
         patch = patch.with_file(edit.path, _changed(edit, now), context.read_baseline)
     return patch
 
@@ -78,45 +79,71 @@ def _edit(item: object) -> Edit:
     return Edit(*parts)  # type: ignore[arg-type]
 
 
-def _is_known(path: str, context: Context, patch: Patch) -> bool:
-    """Only what the tree lists is ever read: a path from an answer is no reason to open a file."""
-    return path in context.files or path in patch.paths
+def shown(path: str, context: Context, patch: Patch) -> bytes | None:
+    """Return a file as a patch leaves it, for an answer that names it; None where the tree lists no such file.
+
+    A path from an answer is no reason to open a file, and a mismatch quotes what the file says: what may never be
+    sent is not looked at either.
+
+    :raises Mismatch: where the file is one of those.
+    """
+    if not may_send(path, context.never_send):
+        raise Mismatch(f"{path}: this file is not to be seen or changed; mend the fault elsewhere")
+    known = path in context.files or path in patch.paths
+    return patch.read(path, context.read_baseline) if known else None
+
+
+def spliced(
+    path: str,
+    content: bytes,
+    new: str,
+    place: Callable[[str], tuple[int, int]],
+    fitted: Callable[[str, str], str] = lambda new, old: new,
+) -> bytes:
+    """Return a file's bytes with a part replaced; encoding, newlines and BOM stay as they are.
+
+    ``place`` returns where the part stands in the text with plain newlines, ``fitted`` suits the new text to the old.
+
+    :raises Mismatch: where the file is not text, or cannot hold the new one.
+    """
+    try:
+        text, encoding = decode(content)
+    except (ValueError, LookupError) as error:
+        raise Mismatch(f"{path}: the file is not readable text: {error}") from error
+    plain, places = _plain(text)
+    first, last = place(plain)
+    start, end = places[first], places[last]
+    new = _with_newlines(fitted(new, plain[first:last]), text, start, end)
+    body = _encode(path, text[:start] + new + text[end:], encoding)
+    return (_BOM if content.startswith(_BOM) else b"") + body
 
 
 def _changed(edit: Edit, content: bytes | None) -> bytes:
     if content is None:
         if edit.old:
             raise Mismatch(f"{edit.path}: there is no such file; leave `old` empty to make a new one")
-        return _encode(edit, edit.new, "utf-8")
+        return _encode(edit.path, edit.new, "utf-8")
     if not edit.old:
         raise Mismatch(f"{edit.path}: the file exists, so `old` must say which of its text to replace")
-    try:
-        text, encoding = decode(content)
-    except (ValueError, LookupError) as error:
-        raise Mismatch(f"{edit.path}: the file is not readable text: {error}") from error
-    start, end = _find(edit, text)
-    new = _with_newlines(edit.new, text, start, end)
-    body = _encode(edit, text[:start] + new + text[end:], encoding)
-    return (_BOM if content.startswith(_BOM) else b"") + body
+    return spliced(edit.path, content, edit.new, lambda plain: _find(edit, plain))
 
 
-def _encode(edit: Edit, text: str, encoding: str) -> bytes:
+def _encode(path: str, text: str, encoding: str) -> bytes:
     try:
         return text.encode(encoding)
     except UnicodeEncodeError as error:
-        raise Mismatch(f"{edit.path}: `new` holds a character that {encoding} cannot write: {error}") from error
+        raise Mismatch(f"{path}: `new` holds a character that {encoding} cannot write: {error}") from error
 
 
-def _find(edit: Edit, text: str) -> tuple[int, int]:
-    """Return where the old text stands, whatever newlines the file uses."""
-    plain, places = _plain(text)
+def _find(edit: Edit, plain: str) -> tuple[int, int]:
+    """Return where the old text stands in a text with plain newlines."""
     old = _plain(edit.old)[0]
     first = plain.find(old)
     if first < 0:
         raise Mismatch(f"{edit.path}: `old` does not occur in the file. The nearest text is:\n{_nearest(old, plain)}")
     if plain.find(old, first + 1) >= 0:
         raise Mismatch(f"{edit.path}: `old` occurs more than once; include more of the lines around it")
-    return places[first], places[first + len(old)]
+    return first, first + len(old)
 
 
 def _plain(text: str) -> tuple[str, Sequence[int]]:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import ast
-import fnmatch
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from pytest_noepicycle.domain.context import Context
 from pytest_noepicycle.domain.failure import Failure
 from pytest_noepicycle.domain.guard import may_edit
 from pytest_noepicycle.rungs.edits import decode
+from pytest_noepicycle.rungs.sendable import may_send
 
-NEVER_SENT = (
-    ".env*", "*.env", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*",
-    ".netrc", ".pypirc", ".npmrc", ".git-credentials", "credentials*", "secrets.*", "secret_*", "*.kdbx",
-)  # fmt: skip
 _LONGEST = 80  # lines of one function
 _BEFORE, _AFTER = 8, 8  # lines around a place that lies in no function
 _DEF = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -78,12 +73,6 @@ def suspects(context: Context) -> Iterator[Piece]:
         yield _piece(path, source, span)
 
 
-def may_send(path: str) -> bool:
-    """Whether a file may leave the machine at all: nothing that by its name holds a secret does."""
-    name = PurePosixPath(path).name.lower()
-    return not any(fnmatch.fnmatchcase(name, pattern) for pattern in NEVER_SENT)
-
-
 def clean(text: str) -> str:
     """Return the text without control characters and such as make it read other than it is."""
     lines = "".join("\n" if c in "\x85\u2028\u2029" else c for c in text)
@@ -103,7 +92,8 @@ def cut(text: str, room: int) -> str:
 def _source(path: str, context: Context) -> str | None:
     """Return a source with plain newlines, or None where there is none to show."""
     known = path in context.files or path in context.best.paths
-    content = context.read(path) if known and path.endswith(".py") and may_send(path) else None
+    wanted = known and path.endswith(".py") and may_send(path, context.never_send)
+    content = context.read(path) if wanted else None
     if content is None:
         return None
     try:

@@ -11,7 +11,8 @@ from pytest_noepicycle.domain.context import Context
 from pytest_noepicycle.domain.ladder import Rung
 from pytest_noepicycle.domain.patch import Patch, Proposal
 from pytest_noepicycle.ports import Answer, Question
-from pytest_noepicycle.rungs import edits, prompt
+from pytest_noepicycle.rungs import edits, prompt, rewrites
+from pytest_noepicycle.rungs.sampling import side_by_side
 
 _CUT_OFF = frozenset({"max_tokens", "model_context_window_exceeded"})
 
@@ -38,6 +39,9 @@ class _Reading:
     patch: Patch | None = None
 
 
+_REPEATED = _Reading(ModelOutcome.REPEATS, "the very patch was tried before")
+
+
 class ModelRung:
     """Asks a model for a patch. After each proposal ``last_outcome`` and ``last_note`` say what came of it."""
 
@@ -48,42 +52,71 @@ class ModelRung:
         self.last_outcome: ModelOutcome | None = None
         self.last_note = ""
 
-    def propose(self, context: Context) -> Iterator[Proposal]:
-        """Ask once, and once more only where the edits do not match; yield one proposal or none."""
+    def propose(self, context: Context, size: prompt.Size = prompt.WHOLE) -> Iterator[Proposal]:
+        """Ask as often at once as the rung says, a lean question once; yield each patch that comes of it."""
         self.last_outcome, self.last_note = None, ""
-        reading = self._attempt(context)
-        self.last_outcome, self.last_note = reading.outcome, reading.note[:600]
-        if reading.patch is not None:
-            self._proposed.add(reading.patch.digest)
-            yield Proposal(reading.patch, self.last_note, {"outcome": reading.outcome, "model": self._rung.model})
+        question = prompt.build(context, self._rung, size)
+        samples = 1 if size is prompt.LEAN else self._rung.samples
+        for reading in side_by_side(lambda: self._attempt(question, context), samples):
+            if reading.patch is not None and reading.patch.digest in self._proposed:
+                reading = _REPEATED
+            self._remember(reading)
+            if reading.patch is not None:
+                self._proposed.add(reading.patch.digest)
+                yield Proposal(
+                    reading.patch, reading.note[:600], {"outcome": reading.outcome, "model": self._rung.model}
+                )
 
-    def _attempt(self, context: Context) -> _Reading:
-        """Show the model, after a mismatch, what the file really says, and take a second answer; there is no third."""
-        question = prompt.build(context, self._rung)
+    def _remember(self, reading: _Reading) -> None:
+        """Keep what came of the answers: of several, a proposal says more than anything else."""
+        if self.last_outcome is not ModelOutcome.PROPOSED:
+            self.last_outcome, self.last_note = reading.outcome, reading.note[:600]
+
+    def _attempt(self, question: Question, context: Context) -> _Reading:
+        """Ask; an answer that cannot be used is asked for once more with what was wrong, then in the other format."""
         try:
-            return self._read(self._ask(question), context)
+            reading = self._read(self._ask(question), context)
+            if reading is not _REPEATED:
+                return reading
+            problem = "This very patch was tried before, and did not help. Propose another one."
         except edits.Mismatch as mismatch:
-            question = prompt.repair(question, str(mismatch))
+            problem = str(mismatch)
+        again = prompt.repair(question, problem)
         try:
-            return self._read(self._ask(question), context)
+            return self._read(self._ask(again), context)
+        except edits.Mismatch as mismatch:
+            return self._in_whole(prompt.otherwise(question, str(mismatch).partition("\n")[0]), context)
+
+    def _in_whole(self, question: Question, context: Context) -> _Reading:
+        """Take whole functions in place of edits that never matched; after that nothing more is asked."""
+        answer = self._ask(question)
+        if answer.data is None:
+            return _Reading(*_without_data(answer, self._rung))
+        try:
+            patch = rewrites.apply(answer.data, context)
         except edits.Mismatch as mismatch:
             return _Reading(ModelOutcome.EDITS_DO_NOT_MATCH, str(mismatch).partition("\n")[0])
+        return self._judged(patch, _text(answer, "diagnosis"), context)
 
     def _read(self, answer: Answer, context: Context) -> _Reading:
         """Read an answer against the tree.
 
-        :raises Mismatch: where its edits cannot be made.
+        :raises Mismatch: where its edits cannot be made, or it is no JSON at all.
         """
         if answer.data is None:
+            if answer.end == "tool_use":
+                raise edits.Mismatch("The tool's input was not well-formed JSON.")
             return _Reading(*_without_data(answer, self._rung))
         if answer.data.get("test_is_wrong") is True:
             return _Reading(ModelOutcome.TEST_IS_WRONG, _text(answer, "why_test_is_wrong") or "no reason was given")
-        wanted, diagnosis = edits.read_edits(answer.data), _text(answer, "diagnosis")
-        patch = edits.apply(wanted, context)
+        patch = edits.apply(edits.read_edits(answer.data), context)
+        return self._judged(patch, _text(answer, "diagnosis"), context)
+
+    def _judged(self, patch: Patch, diagnosis: str, context: Context) -> _Reading:
         if patch == context.best:
             return _Reading(ModelOutcome.EMPTY, f"the answer changes nothing: {diagnosis}")
         if patch.digest in self._proposed | {attempt.patch for attempt in context.attempts}:
-            return _Reading(ModelOutcome.REPEATS, "the very patch was tried before")
+            return _REPEATED
         return _Reading(ModelOutcome.PROPOSED, diagnosis, patch)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_noepicycle.domain.run import Attempt
-from pytest_noepicycle.errors import ProviderError
+from pytest_noepicycle.errors import ProviderError, ScoreError
 from pytest_noepicycle.stages.trial import Judged, Lab, Screening, Standing, screen
 from pytest_noepicycle.supervisor.purse import BudgetExhausted, BudgetOverrun
 from pytest_noepicycle.supervisor.state import State
@@ -24,6 +26,7 @@ class Tried:
     seconds: float
     error: str | None = None
     unaffordable: bool = False
+    grade: float | None = None
 
 
 def try_rung(state: State, work: Work) -> Tried:
@@ -38,6 +41,10 @@ def try_rung(state: State, work: Work) -> Tried:
         work.journal.write("unaffordable", why=str(problem))
     except ProviderError as problem:
         error = str(problem)
+    try:
+        grade = _graded(screening, state, work)
+    except ScoreError as problem:
+        grade, error = None, str(problem)
     return Tried(
         screening,
         said=str(getattr(work.proposers[state.rung], "last_note", "")),
@@ -46,19 +53,43 @@ def try_rung(state: State, work: Work) -> Tried:
         seconds=work.clock() - began,
         error=error,
         unaffordable=unaffordable,
+        grade=grade,
     )
+
+
+def _graded(screening: Screening, state: State, work: Work) -> float | None:
+    """Return the finer score of the last candidate, where somebody gives one; below 1, for it cannot say solved.
+
+    :raises ScoreError: where that fails, or is no score.
+    """
+    if screening.last is None or len(screening.standing.fixed) == len(state.baseline.targets):
+        return None
+    try:
+        given = work.grade(screening.last, state.baseline)
+    except Exception as error:
+        raise ScoreError(f"pytest_noepi_score raised {type(error).__name__}: {error}") from error
+    if given is None:
+        return None
+    if not isinstance(given, int | float) or not 0 <= given <= 1:
+        raise ScoreError(f"pytest_noepi_score returned {given!r}, which is no number from 0 to 1")
+    return min(float(given), _BELOW_SOLVED)
+
+
+_BELOW_SOLVED = 0.999
 
 
 def account(tried: Tried, state: State, *, searching: bool) -> Attempt:
     """Return the attempt as the decision sees it."""
     screening = tried.screening
-    score, last = _score(screening, state), screening.last
+    score, last, before = _score(screening, state), screening.last, state.value
+    if tried.grade is not None:
+        score, before = tried.grade, max((attempt.score for attempt in state.attempts), default=0.0)
     stopped = screening.halted or screening.interrupted or tried.error or tried.unaffordable
     return Attempt(
         iteration=len(state.attempts) + 1,
         rung=state.rung,
         score=score,
-        delta=score - state.value,
+        delta=score - before,
         effect=_effect(screening),
         patch=last.proposal.patch.digest if last else None,
         candidates=screening.tried,
@@ -75,13 +106,34 @@ def account(tried: Tried, state: State, *, searching: bool) -> Attempt:
     )
 
 
+def told(tried: Tried, made: Attempt, work: Work) -> dict[str, Any]:
+    """Return what a reader of the journal wants to know beside the attempt itself.
+
+    ``effect_digest`` stays exact where the journal has to cut a long effect short, or to hide a secret in it.
+    """
+    refused = work.gate.refused[len(work.gate.refused) - tried.refused :][:_MOST_REFUSALS]
+    return {
+        "halted": tried.screening.halted,
+        "interrupted": tried.screening.interrupted,
+        "effect_digest": hashlib.sha256(made.effect.encode("utf-8", "backslashreplace")).hexdigest()[:20],
+        "refusals": [
+            {"note": proposal.note, "path": why.path, "rule": why.rule, "why": why.why}
+            for proposal, reasons in refused
+            for why in reasons
+        ],
+    }
+
+
+_MOST_REFUSALS = 20  # a search may be refused hundreds of times for the same reason
+
+
 def _screen(state: State, work: Work, standing: Standing) -> Screening:
     known = context(state, work)
     searching = work.ladder.rungs[state.rung].kind == "search"
     lab = Lab(
         run=work.run,
         executor=work.executor,
-        width=work.width if searching else 1,
+        width=work.width if searching else min(work.width, work.ladder.rungs[state.rung].samples),
         baseline=state.baseline,
         clocks=work.memory.clocks(work.settings, floor=2.0),
         out_of_time=lambda: work.remaining <= work.memory.proof_seconds,
@@ -120,6 +172,7 @@ class _Teller:
             note=judged.proposal.note,
             detail=dict(judged.proposal.detail),
             diff=judged.proposal.patch.diff().decode("utf-8", "replace"),
+            score=judged.score.value,
             fixed=sorted(judged.score.fixed),
             lost=sorted(judged.score.lost),
             failing=[failure.signature for failure in judged.failures],

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import contextlib
+import sqlite3
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypedDict
 
 from pytest_noepicycle.codec import decode, encode
@@ -21,21 +25,35 @@ class Box(TypedDict):
     state: dict[str, Any]
 
 
-def build(work: Work) -> Any:
-    """Return the uncompiled graph over the given ports; the caller compiles it."""
+def _booked(step: Step) -> Step:
+    """Let the state know how many calls were booked when its step ended: later ones belong to the next."""
+
+    def stamped(state: State, work: Work) -> State:
+        return replace(step(state, work), calls=len(work.purse.ledger.entries))
+
+    return stamped
+
+
+_TREE_STEPS: Mapping[str, Step] = {
+    "baseline": _booked(nodes.baseline),
+    "attempt": _booked(nodes.attempt),
+    "decide": _booked(nodes.decide),
+    "climb": _booked(nodes.climb),
+    "verify": _booked(nodes.verify),
+    "close": _booked(nodes.close),
+}
+
+
+def build(work: Any, steps: Mapping[str, Callable[[Any, Any], Any]] = _TREE_STEPS, kind: type[Any] = State) -> Any:
+    """Return the uncompiled graph over the given ports; the caller compiles it.
+
+    The steps go by the names baseline, attempt, decide, climb, verify and close, and keep their state as a ``kind``.
+    """
     from langgraph.graph import END, START, StateGraph
 
     graph = StateGraph(Box)
-    steps: dict[str, Step] = {
-        "baseline": nodes.baseline,
-        "attempt": nodes.attempt,
-        "decide": nodes.decide,
-        "climb": nodes.climb,
-        "verify": nodes.verify,
-        "close": nodes.close,
-    }
     for name, step in steps.items():
-        graph.add_node(name, _node(step, work))  # type: ignore[call-overload]
+        graph.add_node(name, _node(step, work, kind))  # type: ignore[call-overload]
     graph.add_edge(START, "baseline")
     graph.add_conditional_edges("baseline", _after_baseline, {"attempt": "attempt", "stop": END})
     graph.add_edge("attempt", "decide")
@@ -47,17 +65,31 @@ def build(work: Work) -> Any:
     return graph
 
 
-def run(start: State, work: Work) -> State:
-    """Walk the graph to its end; Ctrl-C ends it with the last whole state."""
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A state that was kept before a step which a broken-off run did not finish, and its name in the file."""
+
+    state: State
+    checkpoint: str
+
+
+def run(start: State, work: Work, checkpoints: Path | None = None, onward: Kept | None = None) -> State:
+    """Walk the graph to its end; Ctrl-C ends it with the last whole state.
+
+    With a file for ``checkpoints`` each state is kept there before the next step begins; ``onward`` is one of them,
+    from which the walk is to go on.
+    """
     from langsmith import tracing_context
 
-    graph = build(work).compile()
-    # The budget ends the loop, and the ladder does; LangGraph's own limit must not be the first.
-    config = {"recursion_limit": 1_000_000}
-    last = start
+    last = onward.state if onward else start
     try:
-        with tracing_context(enabled=False):
-            for values in graph.stream({"state": encode(start)}, config, stream_mode="values"):
+        with tracing_context(enabled=False), _saver(checkpoints) as saver:
+            graph = build(work).compile(checkpointer=saver)
+            first = None if onward else {"state": encode(start)}
+            config = _config(onward.checkpoint if onward else None)
+            if onward:
+                nodes.measure_again(onward.state, work)
+            for values in graph.stream(first, config, stream_mode="values", durability="sync" if saver else None):
                 last = decode(State, values["state"])
     except KeyboardInterrupt:
         return nodes.interrupted(last, work)
@@ -66,9 +98,43 @@ def run(start: State, work: Work) -> State:
     return last
 
 
-def _node(step: Step, work: Work) -> Callable[[Box], Box]:
+def resumable(checkpoints: Path, *, ended: bool) -> Kept | None:
+    """Return the newest state that a run can go on from; None where it had not come so far.
+
+    A run that ``ended`` for want of something goes on with the attempt before it; one that was killed, with the very
+    step that it was in.
+    """
+    with _saver(checkpoints) as saver:
+        shape = build(None).compile(checkpointer=saver)  # only looked at: no step is taken
+        for kept in shape.get_state_history(_config()):
+            box = kept.values.get("state")
+            state = decode(State, box) if box else None
+            steps = {"attempt"} if ended else {"attempt", "decide", "climb", "verify", "close"}
+            if state is not None and state.stop is None and state.baseline.targets and set(kept.next) & steps:
+                return Kept(state, kept.config["configurable"]["checkpoint_id"])
+    return None
+
+
+def _config(checkpoint: str | None = None) -> Any:
+    # The budget ends the loop, and the ladder does; LangGraph's own limit must not be the first.
+    named = {"thread_id": "run", **({"checkpoint_id": checkpoint} if checkpoint else {})}
+    return {"recursion_limit": 1_000_000, "configurable": named}
+
+
+@contextlib.contextmanager
+def _saver(path: Path | None) -> Iterator[Any]:
+    if path is None:
+        yield None
+        return
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+    with contextlib.closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        yield SqliteSaver(connection)
+
+
+def _node(step: Callable[[Any, Any], Any], work: Any, kind: type[Any]) -> Callable[[Box], Box]:
     def node(box: Box) -> Box:
-        return {"state": encode(step(decode(State, box["state"]), work))}
+        return {"state": encode(step(decode(kind, box["state"]), work))}
 
     return node
 

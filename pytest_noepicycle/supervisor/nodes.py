@@ -9,21 +9,62 @@ from pytest_noepicycle.domain.decision import Action, Decision, Signal, Situatio
 from pytest_noepicycle.domain.decision import decide as decided
 from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.run import StopReason
+from pytest_noepicycle.domain.score import Baseline
 from pytest_noepicycle.errors import SandboxError
 from pytest_noepicycle.stages import baseline as ground
+from pytest_noepicycle.stages.contradicting import paired
 from pytest_noepicycle.stages.demands import demands
 from pytest_noepicycle.stages.holdout import hold_out
+from pytest_noepicycle.stages.neighbours import Company, Orders, by_neighbours
 from pytest_noepicycle.stages.running import Clocks, bounded
-from pytest_noepicycle.stages.triage import triage, unexplained
-from pytest_noepicycle.supervisor.attempts import account, try_rung
+from pytest_noepicycle.stages.scene import Surroundings
+from pytest_noepicycle.stages.triage import Triage, collection_notes, triage
+from pytest_noepicycle.supervisor.attempts import account, told, try_rung
+from pytest_noepicycle.supervisor.climbing import entered
 from pytest_noepicycle.supervisor.proof import proof_seconds, prove, smallest
 from pytest_noepicycle.supervisor.state import State
-from pytest_noepicycle.supervisor.survey import by_file, context, own_modules, whole_suite
+from pytest_noepicycle.supervisor.survey import by_file, context, installed, own_modules, whole_suite
 from pytest_noepicycle.supervisor.work import Work
 
 
 def baseline(state: State, work: Work) -> State:
     """Sort the failures, freeze what is to be mended and what is to be kept."""
+    around = Surroundings(work.territory.taken | own_modules(work), work.snapshot.files, work.snapshot.read)
+    sorted_out = _triaged(work, around)
+    work.watcher.stage("baseline: running the suite in the sandbox")
+    first = whole_suite(work)
+    sorted_out = _with_neighbours(sorted_out, first, work, around)
+    for note in collection_notes(sorted_out.real, around):
+        work.watcher.stage(note)
+    frozen = ground.freeze(sorted_out.real, first, work.session.passed)
+    clashes = paired(ground.contradictions(frozen.targets, frozen.guards, work.snapshot.read))
+    clashes = (*clashes, *installed(frozen.targets, work))
+    clashing = {finding.test for finding in clashes}
+    real = tuple(failure for failure in sorted_out.real if failure.test not in clashing)
+    frozen = ground.freeze(real, first, work.session.passed)
+    frozen = replace(frozen, held=hold_out(frozen.targets, work.settings.holdout).held)
+    _remember(frozen, first, work)
+    state = replace(state, baseline=frozen, failures=real, findings=(*sorted_out.findings, *clashes))
+    work.journal.write("baseline", **encode(frozen), findings=encode(state.findings), seconds=first.seconds)
+    return _nothing_to_mend(state) if not real else _looked_only(state, work)
+
+
+def measure_again(state: State, work: Work) -> None:
+    """Measure what a run that was broken off knew beside its state: it goes on from there."""
+    work.watcher.stage("baseline: running the suite in the sandbox")
+    _remember(state.baseline, whole_suite(work), work)
+
+
+def _remember(frozen: Baseline, first: ground.Ground, work: Work) -> None:
+    work.memory.territory = replace(
+        work.territory,
+        tests_in=by_file((*first.collected, *frozen.targets)),
+        demands=demands(frozen.targets, work.snapshot.read),
+    )
+    work.memory.proof_seconds = proof_seconds(work)
+
+
+def _triaged(work: Work, around: Surroundings) -> Triage:
     work.watcher.stage("triage: running what failed again")
     sorted_out = triage(
         work.session.failed,
@@ -33,27 +74,26 @@ def baseline(state: State, work: Work) -> State:
         reruns=work.settings.reruns,
         clocks=Clocks(work.session.durations, work.settings.test_timeout),
         seconds=work.remaining / 4,
-        known=work.territory.taken | own_modules(work),
+        known=around.modules,
+        around=around,
     )
     work.journal.write("triaged", **encode(sorted_out))
-    work.watcher.stage("baseline: running the suite in the sandbox")
-    first = whole_suite(work)
-    findings = (*sorted_out.findings, *unexplained(sorted_out.absent, first.outcomes))
-    frozen = ground.freeze(sorted_out.real, first, work.session.passed)
-    clashes = ground.contradictions(frozen.targets, frozen.guards, work.snapshot.read)
-    clashing = {finding.test for finding in clashes}
-    real = tuple(failure for failure in sorted_out.real if failure.test not in clashing)
-    frozen = ground.freeze(real, first, work.session.passed)
-    frozen = replace(frozen, held=hold_out(frozen.targets, work.settings.holdout).held)
-    work.memory.territory = replace(
-        work.territory,
-        tests_in=by_file((*first.collected, *frozen.targets)),
-        demands=demands(frozen.targets, work.snapshot.read),
+    return sorted_out
+
+
+def _with_neighbours(sorted_out: Triage, first: ground.Ground, work: Work, around: Surroundings) -> Triage:
+    """Look for the tests behind what fails only in company; an eighth of the time that is left is the most it takes."""
+    if sorted_out.absent or sorted_out.swayed:
+        work.watcher.stage("triage: looking for the tests that others fail together with")
+    until = work.clock() + work.remaining / 8
+    company = Company(
+        bounded(work.run, work.clock, until),
+        Clocks({**work.session.durations, **first.durations}, work.settings.test_timeout),
+        seconds=work.remaining / 8,
+        out_of_time=lambda: work.clock() >= until,
     )
-    work.memory.proof_seconds = proof_seconds(work)
-    state = replace(state, baseline=frozen, failures=real, findings=(*findings, *clashes))
-    work.journal.write("baseline", **encode(frozen), findings=encode(state.findings), seconds=first.seconds)
-    return _nothing_to_mend(state) if not real else _looked_only(state, work)
+    orders = Orders(tuple(work.session.durations), first.collected, first.outcomes)
+    return by_neighbours(sorted_out, orders, company, around)
 
 
 def _looked_only(state: State, work: Work) -> State:
@@ -66,14 +106,21 @@ def _looked_only(state: State, work: Work) -> State:
 
 
 def _nothing_to_mend(state: State) -> State:
+    """End where nothing is left that a patch could mend: the weightiest of the findings names the reason."""
     kinds = {finding.kind for finding in state.findings}
-    if "contradiction" in kinds:
-        stop = StopReason.TEST_SUSPECT
-    elif kinds & {"flaky", "order-dependent"} and "environment" not in kinds:
-        stop = StopReason.FLAKY
-    else:
-        stop = StopReason.ENVIRONMENT
-    return replace(state, stop=stop)
+    for kind, stop, why in _ENDS:
+        if kind in kinds:
+            return replace(state, stop=stop, why=why)
+    return replace(state, stop=StopReason.FLAKY)
+
+
+_ENDS = (
+    ("contradiction", StopReason.TEST_SUSPECT, ""),
+    ("shared-state", StopReason.EXHAUSTED, "what fails only after other tests cannot be mended by a search yet"),
+    ("collection", StopReason.TEST_SUSPECT, ""),
+    ("environment", StopReason.ENVIRONMENT, ""),
+    ("unreproduced", StopReason.ENVIRONMENT, "what failed outside the sandbox could not be seen to fail in it"),
+)
 
 
 def attempt(state: State, work: Work) -> State:
@@ -83,7 +130,7 @@ def attempt(state: State, work: Work) -> State:
     searching = work.ladder.rungs[state.rung].kind == "search"
     made = account(tried, state, searching=searching)
     screening = tried.screening
-    work.journal.write("attempt", **encode(made), halted=screening.halted, interrupted=screening.interrupted)
+    work.journal.write("attempt", **encode(made), **told(tried, made, work))
     return replace(
         state,
         attempts=(*state.attempts, made),
@@ -131,15 +178,8 @@ def _halt(state: State, work: Work) -> Signal | None:
 def climb(state: State, work: Work) -> State:
     """Enter the rung that the decision names, with a clean mind."""
     decision = _decision(state)
-    low = decision.signal is Signal.BUDGET_LOW
     work.watcher.stage(f"{state.rung} → {decision.rung}: {decision.reason}")
-    return replace(
-        state,
-        rung=decision.rung or state.rung,
-        since_switch=0,
-        left_behind=state.left_behind if low else _added(state.left_behind, state.rung),
-        low_used=_added(state.low_used, state.rung) if low else state.low_used,
-    )
+    return entered(state, decision)
 
 
 def verify(state: State, work: Work) -> State:
@@ -224,7 +264,3 @@ def _decision(state: State) -> Decision:
     if state.decision is None:
         raise ValueError("no decision was taken before this step")
     return state.decision
-
-
-def _added(names: tuple[str, ...], name: str) -> tuple[str, ...]:
-    return names if name in names else (*names, name)

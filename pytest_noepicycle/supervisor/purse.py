@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
+from pytest_noepicycle.codec import encode
 from pytest_noepicycle.domain.budget import Entry, Ledger, Usage
 from pytest_noepicycle.domain.ladder import Price, Rung
 from pytest_noepicycle.errors import NoepiError, ProviderError
 from pytest_noepicycle.ports import Answer, Clock, Journal, Model, Question
+from pytest_noepicycle.supervisor.resuming import Heard, digest
 
 SHORTEST_ANSWER = 512
 """Tokens below which an answer cannot hold a patch: rather than ask for less, a call is not made."""
@@ -45,9 +48,20 @@ class _Call:
 class Purse:
     """Holds the ledger of a run while it changes; safe to share between threads."""
 
-    def __init__(self, ledger: Ledger, journal: Journal, *, clock: Clock, sleep: Callable[[float], None]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        journal: Journal,
+        *,
+        clock: Clock,
+        sleep: Callable[[float], None],
+        heard: Heard | None = None,
+        keep_content: bool = True,
+    ) -> None:
         self._ledger = ledger
         self._journal = journal
+        self._heard = heard or Heard()
+        self._keep_content = keep_content
         self._clock = clock
         self._sleep = sleep
         self._lock = threading.Lock()
@@ -64,6 +78,10 @@ class Purse:
         :raises BudgetOverrun: where the answer took more than was set aside for it.
         :raises ProviderError: where no answer came.
         """
+        known = self._heard.take(rung.name, purpose)
+        if known is not None:
+            self._journal.write("answer_used_again", rung=rung.name, purpose=purpose, usage=encode(known.usage))
+            return known
         until, tried = self._clock() + seconds, 0
         while True:
             left = until - self._clock()
@@ -86,6 +104,22 @@ class Purse:
             tried += 1
             self._sleep(wait)
 
+    def charge(self, rung: Rung, purpose: str, usage: Usage) -> None:
+        """Book what was spent elsewhere, after the fact; what is above all that was left is an overrun."""
+        usd = usage.cost(rung.price)
+        with self._lock:
+            ledger = self._ledger
+            aside, dollars = min(usage.total, ledger.left), usd
+            if usd is not None and ledger.cap_usd is not None:
+                dollars = min(usd, max(0.0, ledger.cap_usd - (ledger.spent_usd or 0.0)))
+            name = f"{rung.name}#{len(ledger.entries) + 1}"
+            self._ledger = ledger.reserve(Entry(name, rung.name, purpose, aside, dollars))
+            self._journal.write(
+                "call_reserved", call=name, rung=rung.name, model=rung.model, purpose=purpose, tokens=aside, usd=dollars
+            )
+        outgrew = usage.total > aside or (usd or 0.0) > (dollars or 0.0) * (1 + 1e-9)
+        self._settled(name, rung, usage, usd, end=purpose, outgrew=outgrew)
+
     def _reserve(self, model: Model, question: Question, rung: Rung, purpose: str) -> _Call:
         with self._lock:
             ledger, bound = self._ledger, model.input_bound(question)
@@ -96,6 +130,7 @@ class Purse:
             name = f"{rung.name}#{len(ledger.entries) + 1}"
             self._journal.write(
                 "call_reserved",
+                **self._content(question=_texts(question)),
                 call=name,
                 rung=rung.name,
                 model=rung.model,
@@ -110,8 +145,10 @@ class Purse:
 
     def _settle(self, call: _Call, rung: Rung, answer: Answer) -> Answer:
         usage, usd = answer.usage, answer.usage.cost(rung.price)
-        self._book(call, rung, usage, usd, end=answer.end, raw=dict(answer.raw))
-        if Entry(call.name, rung.name, "", call.tokens, call.usd, usage, usd).outgrew:
+        outgrew = Entry(call.name, rung.name, "", call.tokens, call.usd, usage, usd).outgrew
+        kept = self._content(answer={"data": answer.data, "text": answer.text, "digest": digest(answer)})
+        self._book(call, rung, usage, usd, end=answer.end, raw=dict(answer.raw), outgrew=outgrew, **kept)
+        if outgrew:
             raise BudgetOverrun(
                 f"{call.name}: the server reports {usage.total} tokens and ${usd or 0:.4f}, "
                 f"{call.tokens} and ${call.usd or 0:.4f} were the most that was asked for"
@@ -124,24 +161,24 @@ class Purse:
         else:
             self._lose(call, rung, error.kind, str(error))
 
-    def _book(
-        self, call: _Call, rung: Rung, usage: Usage, usd: float | None, *, end: str, raw: dict[str, object]
-    ) -> None:
+    def _content(self, **texts: object) -> dict[str, object]:
+        """Return prompts and answers for the journal, or nothing where they are to be left out."""
+        return texts if self._keep_content else {}
+
+    def _book(self, call: _Call, rung: Rung, usage: Usage, usd: float | None, *, end: str, **more: Any) -> None:
+        self._settled(call.name, rung, usage, usd, end=end, **more)
+
+    def _settled(self, name: str, rung: Rung, usage: Usage, usd: float | None, *, end: str, **more: Any) -> None:
         with self._lock:
-            self._ledger = self._ledger.settle(call.name, usage, usd)
+            self._ledger = self._ledger.settle(name, usage, usd)
             self._journal.write(
                 "call_settled",
-                call=call.name,
+                call=name,
                 rung=rung.name,
-                usage={
-                    "input": usage.input,
-                    "output": usage.output,
-                    "cache_read": usage.cache_read,
-                    "cache_write": usage.cache_write,
-                },
+                usage=encode(usage),
                 usd=usd,
                 end=end,
-                raw=raw,
+                **more,
             )
 
     def _lose(self, call: _Call, rung: Rung, kind: str, why: str) -> None:
@@ -195,6 +232,10 @@ def _too_little(ledger: Ledger, bound: int, rung: Rung) -> str:
         cost = worst_case(rung.price, bound, SHORTEST_ANSWER) or 0.0
         money = f" and up to ${cost:.4f} of ${max(0.0, ledger.cap_usd - (ledger.spent_usd or 0.0)):.4f}"
     return f"{rung.name}: the next call may take {needed} tokens of the {ledger.left} that are left{money}"
+
+
+def _texts(question: Question) -> dict[str, str]:
+    return {"system": question.system, "stable": question.stable, "prompt": question.prompt}
 
 
 def _wait(error: ProviderError, tried: int) -> float:

@@ -18,7 +18,7 @@ class State:
     """All that the next step needs: ``failures`` are those that remain with ``best``.
 
     ``gains`` are digests of the proposals that ``best`` was joined from; ``refuted`` are digests that a cold run
-    has turned down. ``stop`` ends the run.
+    has turned down. ``calls`` to models were booked when the last step ended. ``stop`` ends the run.
     """
 
     rung: str
@@ -40,6 +40,7 @@ class State:
     checks: dict[str, str] = field(default_factory=dict)
     broken: tuple[str, ...] = ()
     suspects: tuple[str, ...] = ()
+    calls: int = 0
 
     @property
     def value(self) -> float:

@@ -8,8 +8,10 @@ from dataclasses import replace
 from pytest_noepicycle.domain.context import Context
 from pytest_noepicycle.domain.failure import Failure
 from pytest_noepicycle.domain.patch import Patch
+from pytest_noepicycle.domain.run import Finding
 from pytest_noepicycle.stages import baseline as ground
 from pytest_noepicycle.stages.baseline import Ground
+from pytest_noepicycle.stages.installed import installed_copies
 from pytest_noepicycle.stages.localise import localise
 from pytest_noepicycle.stages.running import Clocks
 from pytest_noepicycle.supervisor.state import State
@@ -51,6 +53,7 @@ def context(state: State, work: Work) -> Context:
         coverage=now.coverage,
         attempts=state.attempts,
         tokens_left=work.purse.ledger.left,
+        never_send=work.settings.never_send,
         max_seconds=work.remaining,
     )
 
@@ -76,6 +79,15 @@ def whole_suite(work: Work) -> Ground:
     if traced is not None:
         traced.result()
     return work.memory.first
+
+
+def installed(targets: Iterable[str], work: Work) -> tuple[Finding, ...]:
+    """Return the targets that run an installed copy of the product, where the unchanged tree was traced."""
+    seen = work.memory.grounds.get(Patch().digest)
+    if seen is None:
+        return ()
+    shot = work.snapshot
+    return installed_copies(targets, seen.coverage, shot.files, work.territory.taken, shot.read)
 
 
 def _traced(work: Work, patch: Patch, ids: tuple[str, ...] | None) -> Ground:

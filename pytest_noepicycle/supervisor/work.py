@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from pytest_noepicycle.domain.guard import Territory
 from pytest_noepicycle.domain.ladder import Ladder
+from pytest_noepicycle.domain.score import Baseline
 from pytest_noepicycle.domain.session import Session
 from pytest_noepicycle.domain.settings import Settings
 from pytest_noepicycle.domain.trial import Report, Trial
@@ -16,7 +17,7 @@ from pytest_noepicycle.ports import Clock, Journal, Proposer, Snapshot
 from pytest_noepicycle.stages.baseline import Ground
 from pytest_noepicycle.stages.propose import Gate
 from pytest_noepicycle.stages.running import Clocks
-from pytest_noepicycle.stages.trial import Standing
+from pytest_noepicycle.stages.trial import Judged, Standing
 from pytest_noepicycle.supervisor.purse import Purse
 
 
@@ -32,9 +33,20 @@ class Watcher(Protocol):
         ...
 
 
+Grade = Callable[[Judged, Baseline], float | None]
+
+
+def no_grade(run: Judged, baseline: Baseline) -> float | None:
+    """Leave the score of an attempt as it is."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The ports of one run. ``run`` takes a warm box, ``run_fresh`` opens a new one; ``deadline`` is on ``clock``."""
+    """The ports of one run. ``run`` takes a warm box, ``run_fresh`` opens a new one; ``deadline`` is on ``clock``.
+
+    ``grade`` may put a finer score in the place of an attempt's own.
+    """
 
     session: Session
     settings: Settings
@@ -55,6 +67,7 @@ class Work:
     told: Callable[[Any, Any], None]
     gate: Gate
     memory: Memory = field(default_factory=lambda: Memory())
+    grade: Grade = no_grade
 
     @property
     def remaining(self) -> float:

@@ -148,19 +148,76 @@ def test_an_edit_that_does_not_match_is_answered_once_with_what_the_file_says(se
     ],
 )
 def test_edits_that_never_match_end_with_their_name(server, data):
-    """After the second answer there is no third request."""
+    """One targeted message, then the other format; after that nothing more is asked."""
     story = Story(server)
     server.uses_tool(data)
     server.edits(("shapes.py", "not there", "x"))
+    server.uses_tool({"diagnosis": "", "rewrites": []}, name="rewrite_functions")
     assert story.ends() == "edits_do_not_match"
-    assert len(server.requests) == 2
+    assert [request.body["tools"][0]["name"] for request in server.requests] == [
+        "propose_edits",
+        "propose_edits",
+        "rewrite_functions",
+    ]
+
+
+def rewritten(server, story, *rewrites):
+    """Let edits fail to match twice and whole functions be handed in; return what is proposed."""
+    server.edits(("shapes.py", "not there", "x"))
+    server.edits(("shapes.py", "not there", "x"))
+    listed = [dict(zip(("path", "function", "source"), one, strict=True)) for one in rewrites]
+    server.uses_tool({"diagnosis": "", "rewrites": listed}, name="rewrite_functions")
+    return story.proposes()
+
+
+@pytest.mark.parametrize(
+    ("content", "rewrite", "after"),
+    [
+        (
+            SOURCE.encode(),
+            ("area", "def area(w, h):\n    return w * h"),
+            SOURCE.replace("w + h", "w * h").encode(),
+        ),
+        (
+            b"class A:\r\n    @staticmethod\r\n    def f(x):\r\n        return 1\r\n    y = 2\r\n",
+            ("A.f", "@staticmethod\ndef f(x):\n    return x\n"),
+            b"class A:\r\n    @staticmethod\r\n    def f(x):\r\n        return x\r\n    y = 2\r\n",
+        ),
+        (b"x = 1\n", ("", "x = 2"), b"x = 2\n"),
+        (b"def f(): return '\xc3\xa9'", ("f", "def f(): return 'ü'\n"), "def f(): return 'ü'".encode()),
+    ],
+    ids=["function", "method, crlf", "whole file", "no last newline"],
+)
+def test_the_other_format_replaces_whole_functions_and_nothing_else(server, content, rewrite, after):
+    """Indentation, newlines and what stands around them stay."""
+    story = Story(server)
+    story.files["shapes.py"] = content
+    assert rewritten(server, story, ("shapes.py", *rewrite)) == {"shapes.py": after}
+
+
+@pytest.mark.parametrize(
+    "rewrite",
+    [
+        ("shapes.py", "nothing", "def nothing(): pass"),
+        ("nowhere.py", "", "x = 1"),
+        ("long.py", "", "x = 1"),
+        ("broken.py", "f", "def f(): pass"),
+        (".env", "", "x = 1"),
+    ],
+    ids=["unknown function", "unknown file", "long file", "does not parse", "secret"],
+)
+def test_a_rewrite_that_cannot_be_made_ends_with_its_name(server, rewrite):
+    """As edits do."""
+    story = Story(server)
+    story.files |= {"long.py": b"x = 1\n" * 300, "broken.py": b"def f(:\n", ".env": b"A=1\n"}
+    assert rewritten(server, story, rewrite) is None
+    assert str(story.model_rung.last_outcome) == "edits_do_not_match"
 
 
 @pytest.mark.parametrize(
     ("step", "outcome"),
     [
         (lambda s: s.says("Let me think about it."), "no_tool_call"),
-        (lambda s: s.uses_tool("{broken"), "no_tool_call"),
         (lambda s: s.edits(("shapes.py", "w + h", "w * h"), end="max_tokens"), "cut_off"),
         (lambda s: s.says("", end="model_context_window_exceeded"), "cut_off"),
         (lambda s: s.says("No.", end="refusal"), "refused_by_model"),
@@ -168,7 +225,7 @@ def test_edits_that_never_match_end_with_their_name(server, data):
         (lambda s: s.edits(), "empty"),
         (lambda s: s.edits(("shapes.py", "w + h", "w + h")), "empty"),
     ],
-    ids=["text", "malformed", "cut off", "context full", "refusal", "pause", "no edits", "no change"],
+    ids=["text", "cut off", "context full", "refusal", "pause", "no edits", "no change"],
 )
 def test_every_other_answer_has_a_name(server, step, outcome):
     """None of them is an exception, and each leaves a note."""
@@ -189,14 +246,48 @@ def test_a_test_that_is_said_to_be_wrong_is_a_finding_and_nothing_is_done(server
 
 
 def test_a_patch_that_was_tried_before_is_named_a_repeat(server):
-    """By this rung or by another one: the attempts of the run are asked."""
+    """By this rung or by another one: the attempts of the run are asked; it is told once, and not again."""
     story = Story(server)
-    for _ in range(3):
+    for _ in range(5):
         server.edits(("shapes.py", "w + h", "w - h"))
     (proposal,) = story.model_rung.propose(story.context)
     assert story.ends() == "repeats"
     other = Story(server, attempts=(Attempt(1, "search", 0.0, 0.0, "e", patch=proposal.patch.digest),))
     assert other.ends() == "repeats"
+    assert "tried before" in server.requests[-1].prompt
+
+
+def test_an_answer_that_is_no_json_is_asked_for_once_more(server):
+    """The second one counts."""
+    story = Story(server)
+    server.uses_tool("{broken")
+    server.edits(("shapes.py", "w + h", "w * h"))
+    assert story.proposes() == {"shapes.py": SOURCE.replace("w + h", "w * h").encode()}
+    assert "not well-formed" in server.requests[1].prompt
+
+
+def test_several_answers_are_taken_at_once_and_each_patch_is_proposed_once(server):
+    """A failure of one is passed over; each is a request of its own."""
+    story = Story(server)
+    story.rung = replace(story.rung, samples=4)
+    story.model_rung = ModelRung(lambda question: story.model.ask(question, seconds=20), story.rung)
+    for new in ("w * h", "w - h", "w * h"):
+        server.edits(("shapes.py", "w + h", new))
+    server.fails(529)
+    found = [proposal.patch.files()["shapes.py"] for proposal in story.model_rung.propose(story.context)]
+    assert sorted(found) == [SOURCE.replace("w + h", new).encode() for new in ("w * h", "w - h")]
+    assert len(server.requests) == 4
+    assert str(story.model_rung.last_outcome) == "proposed"
+
+
+def test_where_every_sample_fails_the_failure_is_told(server):
+    """As for one answer."""
+    story = Story(server)
+    rung = replace(story.rung, samples=2)
+    server.fails(529)
+    server.fails(529)
+    with pytest.raises(ProviderError):
+        list(ModelRung(lambda question: story.model.ask(question, seconds=20), rung).propose(story.context))
 
 
 def built(story):

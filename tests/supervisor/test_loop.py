@@ -9,16 +9,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+from looping import Lines, Silent, WorldSnapshot, session_of
 from toy import World, edit
 
 from pytest_noepicycle.codec import decode, encode
 from pytest_noepicycle.domain.budget import Ledger
 from pytest_noepicycle.domain.context import Context
-from pytest_noepicycle.domain.failure import Failure
 from pytest_noepicycle.domain.ladder import Ladder
 from pytest_noepicycle.domain.patch import Patch, Proposal
 from pytest_noepicycle.domain.run import StopReason
-from pytest_noepicycle.domain.session import Interpreter, Session
 from pytest_noepicycle.domain.settings import Settings
 from pytest_noepicycle.errors import ProviderError, SandboxError
 from pytest_noepicycle.stages.holdout import hold_out
@@ -26,7 +25,7 @@ from pytest_noepicycle.stages.propose import Gate
 from pytest_noepicycle.supervisor import graph
 from pytest_noepicycle.supervisor.purse import BudgetExhausted, Purse
 from pytest_noepicycle.supervisor.state import State
-from pytest_noepicycle.supervisor.work import Work
+from pytest_noepicycle.supervisor.work import Grade, Work, no_grade
 
 LADDER = Ladder.from_mapping(
     {
@@ -35,27 +34,6 @@ LADDER = Ladder.from_mapping(
         "large": {"on_plateau": None},
     }
 )
-
-
-@dataclass
-class Lines:
-    """A journal in memory; every event must be JSON."""
-
-    events: list[dict[str, Any]] = field(default_factory=list)
-
-    def write(self, event: str, **fields: Any) -> None:
-        """Keep the event."""
-        self.events.append(json.loads(json.dumps({"event": event, **fields})))
-
-
-class Silent:
-    """A watcher that shows nothing."""
-
-    def stage(self, text: str) -> None:
-        """Ignore a stage."""
-
-    def progress(self, rung: str, tried: int, score: float, spent: int) -> None:
-        """Ignore progress."""
 
 
 @dataclass
@@ -116,12 +94,11 @@ def run(
     blocked: frozenset[str] = frozenset(),
     settings: Settings | None = None,
     failing: tuple[str, ...] = ("test_m.py::a", "test_m.py::b"),
+    grade: Grade = no_grade,
     **scripts,
 ) -> Told:
     """Run the loop over a world with scripted rungs."""
-    failed = tuple(Failure(test, "call", "AssertionError", "") for test in failing)
-    python = Interpreter("python", "3.11.0", "/usr", "/usr", "linux")
-    session = Session("/project", "/project", (), python, "9.0", 1, failed, ("test_m.py::c",))
+    session = session_of(failing, ("test_m.py::c",))
     journal, clock = Lines(), iter(range(10_000_000)).__next__
     rungs = {name: Scripted(scripts.get(name, [])) for name in LADDER.rungs}
     with ThreadPoolExecutor(2) as executor:
@@ -129,7 +106,7 @@ def run(
             session=session,
             settings=settings or Settings(),
             ladder=LADDER,
-            snapshot=_Snapshot(world),
+            snapshot=WorldSnapshot(world),
             territory=world.territory(),
             run=world.run,
             run_fresh=world.run,
@@ -144,23 +121,9 @@ def run(
             deadline=1000.0,
             told=lambda situation, decision: None,
             gate=Gate(world.territory()),
+            grade=grade,
         )
         return Told(graph.run(State(rung="search"), work), journal, rungs)
-
-
-@dataclass(frozen=True)
-class _Snapshot:
-    world: World
-    root: str = "/project"
-    archive: str = ""
-    links: frozenset[str] = frozenset()
-
-    @property
-    def files(self) -> frozenset[str]:
-        return frozenset(self.world.files)
-
-    def read(self, path: str) -> bytes | None:
-        return self.world.files.get(path)
 
 
 BOTH = (b"a = 1", b"a = 2"), (b"b = 1", b"b = 2")
@@ -450,3 +413,29 @@ def test_a_fix_of_what_was_shown_alone_is_never_solved(world: World):
     assert told.state.verified
     assert set(told.rungs["small"].seen[0].remaining) == set(names) - set(held)
     assert told.rungs["small"].seen[0].best == Patch()
+
+
+WRONG_EDITS = ((b"a = 1", b"a = 7"), (b"a = 1", b"a = 8"))
+
+
+def test_a_finer_score_moves_the_signals_and_never_says_solved(world: World):
+    """Each attempt fails every test and is graded higher: no plateau, though no test passes yet."""
+    grades = iter((0.3, 0.6, 5 / 8))
+    told = run(
+        world,
+        search=[],
+        small=[edits(world, pair) for pair in (*WRONG_EDITS, (b"a = 1", b"a = 9"))],
+        grade=lambda judged, baseline: next(grades, 1.0),
+    )
+    scored = [(a.score, round(a.delta, 3)) for a in told.state.attempts if a.rung == "small"]
+    assert scored[:3] == [(0.3, 0.3), (0.6, 0.3), (0.625, 0.025)]
+    assert told.state.stop is not StopReason.SOLVED
+    assert max(a.score for a in told.state.attempts) < 1.0
+
+
+@pytest.mark.parametrize("grade", [lambda judged, baseline: 7, lambda judged, baseline: 1 / 0])
+def test_a_scorer_that_gives_no_score_is_an_error_of_the_attempt(world: World, grade: Grade):
+    """It is named, it leads on along the ladder, and nothing that was gained is lost."""
+    told = run(world, search=[edits(world, BOTH[0])], small=[edits(world, (b"b = 1", b"b = 9"))], grade=grade)
+    assert "pytest_noepi_score" in str(told.state.attempts[0].error)
+    assert told.state.fixed == ("test_m.py::a",)

@@ -1,0 +1,131 @@
+"""The rungs of a run through Python: models with a task and a handover, or the caller's inner loop in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from pytest_noepicycle.adapters.keys import api_key
+from pytest_noepicycle.domain.ladder import Ladder, Rung
+from pytest_noepicycle.domain.run import Skipped
+from pytest_noepicycle.errors import ProviderError, UsageError
+from pytest_noepicycle.ports import Answer, Proposer, Question
+from pytest_noepicycle.proposers import ProposerFactory
+from pytest_noepicycle.rungs.briefed import BriefedRung
+from pytest_noepicycle.rungs.foreign import ForeignLoop, ForeignRung, Wait
+from pytest_noepicycle.rungs.handover import Handover, Transfer
+from pytest_noepicycle.rungs.ways import Way
+from pytest_noepicycle.supervisor.purse import BudgetExhausted, BudgetOverrun, Purse
+from pytest_noepicycle.supervisor.tab import Tab
+
+Seconds = Callable[[], float]
+Ask = Callable[[Question], Answer]
+NO_MODEL_CODE = "code from a model needs Docker, or sandbox='process'"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelArms:
+    """Arms the rungs with models; keys lie in the environment or in ``folder``/.env."""
+
+    shipped: ProposerFactory
+    task: str
+    transfer: Transfer
+    note: Callable[[str], None]
+
+    def skipped(self) -> tuple[Skipped, ...]:
+        """Name the rungs that cannot be used, each with what to set."""
+        return self.shipped.skipped()
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the values that must leave this process in no text."""
+        return self.shipped.secrets()
+
+    def proposers(self, purse: Purse, seconds: Seconds) -> dict[str, Proposer]:
+        """Return a proposer of patches for each rung, all of them with the same handover."""
+        over = self.handover(purse, seconds)
+        rungs = self.shipped.ladder.rungs.values()
+        return {
+            rung.name: BriefedRung(self.shipped.asking(rung, purse, seconds), rung, over, self.task) for rung in rungs
+        }
+
+    def handover(self, purse: Purse, seconds: Seconds) -> Handover:
+        """Return what passes on what was tried, briefed by the cheapest model where the transfer asks for it."""
+        ask = self.cheapest(purse, seconds, "briefing") if self.transfer is Transfer.SUMMARY else None
+        lacking = (BudgetExhausted, BudgetOverrun, ProviderError)
+        return Handover(self.transfer, ask, lacking, self.note)
+
+    def cheapest(self, purse: Purse, seconds: Seconds, purpose: str) -> Ask | None:
+        """Return a function that asks the cheapest model that can be used, or None where there is none."""
+        cannot = {skipped.rung for skipped in self.skipped()}
+        usable = [rung for rung in self.shipped.ladder.rungs.values() if rung.name not in cannot]
+        priced = [rung for rung in usable if rung.price is not None] or usable
+        if not priced:
+            return None
+        rung = min(priced, key=lambda one: one.price.output if one.price else 0.0)
+        return self.shipped.asking(rung, purse, seconds, purpose)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopArms:
+    """Arms every rung with the caller's inner loop: the rungs' names are passed on and nothing else of them."""
+
+    ladder: Ladder
+    task: str
+    path: str
+    way: Way
+    wait: Wait
+    runs_model_code: bool
+
+    def skipped(self) -> tuple[Skipped, ...]:
+        """No rung needs a key; the code that they write needs a sandbox that may run it."""
+        return () if self.runs_model_code else tuple(Skipped(name, NO_MODEL_CODE) for name in self.ladder.rungs)
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the values that must leave this process in no text."""
+        return ProposerFactory(self.ladder, ".", self.runs_model_code).secrets()
+
+    def proposers(self, purse: Purse, seconds: Seconds) -> dict[str, Proposer]:
+        """Return the inner loop as a proposer of patches for each rung."""
+        return {
+            rung.name: ForeignRung(self.loop(rung, purse), rung, task=self.task, path=self.path)
+            for rung in self.ladder.rungs.values()
+        }
+
+    def loop(self, rung: Rung, purse: Purse) -> ForeignLoop:
+        """Return the inner loop, charged to a rung."""
+        return ForeignLoop(self.way, Tab(purse, rung), self.wait, rung.model)
+
+
+def without_search(ladder: Ladder) -> Ladder:
+    """Return the ladder without its local search, which cannot write from nothing.
+
+    :raises UsageError: where no other rung is left.
+    """
+    kept = ladder.without("search")
+    if kept is None:
+        raise UsageError(
+            f"the ladder {ladder.name!r} has only a local search, which mends code and cannot write it",
+            hint="Take a ladder with a model (ladder='default' and ANTHROPIC_API_KEY), or give an inner_loop.",
+        )
+    return kept
+
+
+def usable(ladder: Ladder, folder: str) -> None:
+    """See that some rung of the ladder can be asked.
+
+    :raises UsageError: where none can, with what to set.
+    """
+    lacking = [rung for rung in ladder.rungs.values() if api_key(rung.api_key_env, folder) is None]
+    if len(lacking) == len(ladder.rungs):
+        names = " or ".join(dict.fromkeys(rung.api_key_env for rung in lacking))
+        raise UsageError(
+            f"no rung of the ladder {ladder.name!r} can be used: there is no API key",
+            hint=f"Set {names} in the environment or in a .env file here, or give run() an inner_loop.",
+        )
+
+
+def for_loop(ladder: Ladder) -> Ladder:
+    """Return the ladder as an inner loop walks it: prices stay for the cap on money, servers are nobody's business."""
+    kept = without_search(ladder)
+    rungs = {name: replace(rung, base_url=None, api_key_env="") for name, rung in kept.rungs.items()}
+    return Ladder(rungs, name=kept.name, start=kept.start, description=kept.description)
