@@ -17,8 +17,10 @@ _CALLED_WRONGLY = 4
 _START = "import sys; sys.path.append(sys.argv.pop(1)); import pytest; sys.exit(pytest.main())"
 
 
-def run_tests(python: str, arguments: list[str], output: TextIO, folder: Path) -> dict[str, Any]:
-    """Run pytest and return the session's facts; its output goes to ``output`` as it comes.
+def run_tests(
+    python: str, arguments: list[str], output: TextIO, folder: Path, cwd: Path | None = None
+) -> dict[str, Any]:
+    """Run pytest (in ``cwd``, else here) and return the session's facts; its output goes to ``output`` as it comes.
 
     ``folder`` holds the thin half as the package ``_noepi_inside``.
 
@@ -27,7 +29,7 @@ def run_tests(python: str, arguments: list[str], output: TextIO, folder: Path) -
     with tempfile.TemporaryDirectory(prefix="noepi-") as temporary:
         target = Path(temporary, "session.json")
         command = [python, "-c", _START, str(folder), "-p", "no:noepicycle", "-p", _PLUGIN, *arguments]
-        status = _call(command, {**os.environ, "NOEPI_SESSION_FILE": str(target)}, output, python)
+        status = _call(command, {**os.environ, "NOEPI_SESSION_FILE": str(target)}, output, python, cwd)
         if target.exists():
             facts = json.loads(target.read_text("utf-8"))
             if facts["exit_status"] == _CALLED_WRONGLY and not facts["failures"]:
@@ -41,8 +43,8 @@ def run_tests(python: str, arguments: list[str], output: TextIO, folder: Path) -
     )
 
 
-def _call(command: list[str], environment: dict[str, str], output: TextIO, python: str) -> int:
+def _call(command: list[str], environment: dict[str, str], output: TextIO, python: str, cwd: Path | None) -> int:
     try:
-        return subprocess.run(command, env=environment, stdout=output, check=False).returncode
+        return subprocess.run(command, env=environment, stdout=output, cwd=cwd, check=False).returncode
     except OSError as error:
         raise UsageError(f"{python} cannot be started: {error.strerror}", hint="Give the path of a Python.") from error

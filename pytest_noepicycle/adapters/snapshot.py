@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import stat
@@ -20,6 +21,7 @@ LEFT_OUT_FOLDERS = frozenset(
 )
 _SECRET_NAMES = frozenset({".netrc", ".pypirc", ".git-credentials", "id_rsa", "id_ed25519"})
 _OPEN_FILES = "/proc/self/fd/"
+_SOURCES = (".py", ".pyi", ".toml", ".ini", ".cfg")
 MOST_FILES = 100_000
 MOST_BYTES = 2 * 1024**3
 
@@ -38,6 +40,17 @@ class TreeSnapshot:
     def files(self) -> frozenset[str]:
         """Return the regular files, relative, with forward slashes."""
         return frozenset(self.index)
+
+    @property
+    def digest(self) -> str:
+        """Name the state of all source and configuration; what tests leave behind in the tree does not count."""
+        sum_ = hashlib.sha256()
+        for path in sorted(self.index):
+            if path.endswith(_SOURCES):
+                content = self.read(path) or b""
+                sum_.update(f"{path}\0{len(content)}\0".encode("utf-8", "surrogateescape"))
+                sum_.update(content)
+        return sum_.hexdigest()[:16]
 
     def read(self, path: str) -> bytes | None:
         """Return a file's bytes as they were, or None where there was none."""

@@ -109,7 +109,7 @@ def _umask() -> int:
 
 
 @contextlib.contextmanager
-def locked(folder: Path, *, wait: float) -> Iterator[None]:
+def locked(folder: Path, *, wait: float = 10.0) -> Iterator[None]:
     """Hold the tree for one run; the lock goes with the process, however that ends.
 
     :raises TreeLocked: naming the holder, where it does not come free within ``wait`` seconds.

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
-from typing import Any
 
-import pytest
-
+from pytest_noepicycle.commands.command import DONE, NOT_DONE, add_options, print_json, values
 from pytest_noepicycle.errors import UsageError
-from pytest_noepicycle.inside.options import OPTIONS, parsed
 from pytest_noepicycle.report import evidence as page
 from pytest_noepicycle.report.terminal import PlainPaper
-
-_TAKEN = ("sandbox", "image", "time-limit")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,9 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--base", metavar="REV", help="prove against this revision; alone, it is compared with the work tree"
     )
     parser.add_argument("--python", default=sys.executable, metavar="PYTHON", help="the project's interpreter")
-    for option in OPTIONS:
-        if option.name in _TAKEN:
-            parser.add_argument(f"--{option.name}", metavar=option.metavar, help=option.help)
+    add_options(parser, ("sandbox", "image", "time-limit"))
 
 
 def run(given: argparse.Namespace) -> int:
@@ -44,14 +36,14 @@ def run(given: argparse.Namespace) -> int:
         base=given.base,
         python=given.python,
         arguments=tuple(given.rest),
-        values=_values(given),
+        values=values(given),
     )
     found = verifying.verify(request, str(Path.cwd()))
     if given.json:
-        print(json.dumps(page.as_json(found), indent=2))  # noqa: T201
+        print_json(page.as_json(found))
     else:
         page.render(found, PlainPaper())
-    return 0 if found.good else 1
+    return DONE if found.good else NOT_DONE
 
 
 def _bytes(name: str | None) -> bytes | None:
@@ -63,15 +55,3 @@ def _bytes(name: str | None) -> bytes | None:
         return Path(name).read_bytes()
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {error.strerror}") from error
-
-
-def _values(given: argparse.Namespace) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for option in OPTIONS:
-        text = getattr(given, option.key, None) if option.name in _TAKEN else None
-        if text is not None:
-            try:
-                values[option.key] = parsed(option, text, f"--{option.name}")
-            except pytest.UsageError as error:
-                raise UsageError(str(error)) from None
-    return values

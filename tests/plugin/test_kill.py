@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from breaking import PATIENCE, events, started, wait_until
 from mending import TOTAL, checks_of, contents
-from story import QUIET, Story, Told
+from story import Story, Told
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked up in /proc")
-PATIENCE = 60.0
+OFFLINE = ("--noepi-ladder", "offline")
 
 # The first module is mended at once; no edit can satisfy the test of the second, and each try takes its time.
 FILES = {
@@ -41,43 +37,6 @@ FILES = {
             assert price(3, 2, 1) == price(1, 2, 3) == "never"
     """,
 }
-
-
-@contextmanager
-def started(place: Story, *arguments: str, temporary: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a repair as the leader of a group of its own, in which Ctrl-C is not ignored."""
-    words = [sys.executable, "-m", "pytest", *QUIET, "--noepi-fix", "--noepi-ladder", "offline", *arguments]
-    temporary.mkdir()
-    with (temporary.parent / "output").open("wb") as output:
-        process = subprocess.Popen(
-            words,
-            cwd=place.project,
-            env={**{k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}, "TMPDIR": str(temporary)},
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-        )
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.wait(PATIENCE)
-
-
-def events(place: Story) -> list[dict[str, object]]:
-    """Return the whole lines of the newest journal."""
-    journals = sorted(place.project.glob(".noepi/runs/*/decisions.jsonl"))
-    lines = journals[-1].read_bytes().splitlines(keepends=True) if journals else []
-    return [json.loads(line) for line in lines if line.endswith(b"\n")]
-
-
-def wait_until(true: Callable[[], object], what: str) -> None:
-    """Poll until something is so; fail after a minute."""
-    deadline = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
 
 
 def mended_one(place: Story) -> bool:
@@ -132,7 +91,7 @@ def test_kill_leaves_nothing(story, tmp_path):
     """SIGKILL in the middle of the search: the tree is as it was, no process stays, and the next run begins at once."""
     place = story(FILES)
     before = contents(place.project)
-    with started(place, "--noepi-sandbox", "process", temporary=tmp_path / "tmp") as process:
+    with started(place, *OFFLINE, "--noepi-sandbox", "process", temporary=tmp_path / "tmp") as process:
         wait_until(lambda: mended_one(place), "the search has not begun")
         below = descendants(process.pid)
         assert below, "the trials run in processes of their own"
@@ -153,7 +112,7 @@ def test_kill_leaves_no_container(story, tmp_path):
     """SIGKILL in the middle of the search: the containers of the run go with it."""
     place = story(FILES)
     before = contents(place.project)
-    with started(place, "--noepi-sandbox", "docker", temporary=tmp_path / "tmp") as process:
+    with started(place, *OFFLINE, "--noepi-sandbox", "docker", temporary=tmp_path / "tmp") as process:
         wait_until(lambda: mended_one(place), "the search has not begun")
         assert containers(process.pid)
         process.kill()
@@ -166,7 +125,9 @@ def test_kill_leaves_no_container(story, tmp_path):
 def test_ctrl_c_keeps_the_best(story, tmp_path, number):
     """Ctrl-C in the middle of the search: the mend that was found is proven, and the run tells of the interrupt."""
     place = story(FILES)
-    with started(place, "--noepi-sandbox", "process", "--noepi-apply", "best", temporary=tmp_path / "tmp") as process:
+    with started(
+        place, *OFFLINE, "--noepi-sandbox", "process", "--noepi-apply", "best", temporary=tmp_path / "tmp"
+    ) as process:
         wait_until(lambda: mended_one(place), "the search has not begun")
         below = descendants(process.pid)
         (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
@@ -187,7 +148,7 @@ def test_ctrl_c_before_anything_was_found(story, tmp_path, moment):
     """Ctrl-C before the search: nothing is changed, and there is a sentence and no traceback."""
     place = story(FILES)
     before = contents(place.project)
-    with started(place, "--noepi-sandbox", "process", temporary=tmp_path / "tmp") as process:
+    with started(place, *OFFLINE, "--noepi-sandbox", "process", temporary=tmp_path / "tmp") as process:
         wait_until(lambda: moment in (tmp_path / "output").read_text(), "the run has not begun")
         below = descendants(process.pid)
         os.killpg(process.pid, signal.SIGINT)
