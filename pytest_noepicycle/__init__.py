@@ -4,9 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Ladder", "RunResult", "StopReason", "__version__"]
+__all__ = [
+    "HistoryEntry",
+    "Ladder",
+    "LoopContext",
+    "NoepiError",
+    "RunResult",
+    "ScoreError",
+    "StopReason",
+    "Supervisor",
+    "UsageError",
+    "__version__",
+]
 
 _HOMES = {
+    "HistoryEntry": "pytest_noepicycle.domain.run",
+    "LoopContext": "pytest_noepicycle.domain.loop",
+    "NoepiError": "pytest_noepicycle.errors",
+    "ScoreError": "pytest_noepicycle.errors",
+    "Supervisor": "pytest_noepicycle.api.supervisor",
+    "UsageError": "pytest_noepicycle.errors",
     "Ladder": "pytest_noepicycle.domain.ladder",
     "RunResult": "pytest_noepicycle.domain.run",
     "StopReason": "pytest_noepicycle.domain.run",

@@ -65,6 +65,13 @@ class RecordError(NoepiError):
     hint = "Runs lie in .noepi/runs; .noepi/last names the newest."
 
 
+class ScoreError(NoepiError):
+    """A scorer raised, or returned what is no score. ``result`` is the run so far, with its best."""
+
+    hint = "score_fn takes the candidate as a string and returns a number from 0.0 to 1.0."
+    result: object = None
+
+
 class ProviderError(NoepiError):
     """A model's server could not answer.
 

@@ -34,19 +34,22 @@ def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None, Any, Any]:
     """Where a repair is wanted, let a conftest that cannot be imported fail as the collection of its folder."""
-    if not early_config.known_args_namespace.noepi_fix and not early_config.known_args_namespace.noepi_dry_run:
+    if not _wanted(early_config.known_args_namespace):
         return (yield)
     return (yield from starting.put_off_conftest(early_config, parser, args))
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Listen to the session where a repair is wanted; under xdist only the controller does."""
-    wanted = config.getoption("noepi_fix") or config.getoption("noepi_dry_run")
-    if not wanted or hasattr(config, "workerinput") or config.getoption("collectonly", False):
+    if not _wanted(config.option) or hasattr(config, "workerinput") or config.getoption("collectonly", False):
         return
     values = options.read(config)
     _check_ladder(values["ladder"])
     config.pluginmanager.register(Repairer(config, values), "noepi-repairer")
+
+
+def _wanted(given: Any) -> bool:
+    return bool(given.noepi_fix or given.noepi_dry_run or given.noepi_resume is not None)
 
 
 class Repairer(session.SessionRecorder):

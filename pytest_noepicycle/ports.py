@@ -34,6 +34,7 @@ class Question:
     tool_description: str
     tool: Mapping[str, Any]
     max_output: int
+    purpose: str = ""  # what the call is booked as; empty: what its asker says
 
 
 @dataclass(frozen=True, slots=True)

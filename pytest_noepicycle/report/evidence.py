@@ -16,6 +16,7 @@ _WHAT = {
     "reverted": "without the patch the same tests fail",
     "disguised": "the same tests pass under other names",
     "perturbed": "with other expectations the same tests fail",
+    "shuffled": "the whole suite passes in another order",
 }
 
 

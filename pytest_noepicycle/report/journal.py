@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_noepicycle.domain.redaction import redacted
+from pytest_noepicycle.errors import RecordError
 
 VERSION = 1
 LONGEST = 64 * 1024  # characters of one text value; what is longer is cut in the middle, and says so
@@ -18,31 +19,34 @@ LONGEST = 64 * 1024  # characters of one text value; what is longer is cut in th
 class JournalFile:
     """Appends events to ``decisions.jsonl``. Values are JSON; long texts are cut, secrets are taken out.
 
-    ``secrets`` are values that must not be written down, whatever their form.
+    ``secrets`` are values that must not be written down, whatever their form. A journal that is there already is
+    gone on with, in its numbers and its time; what a crash cut short at its end is taken off.
     """
 
     def __init__(self, path: Path, secrets: tuple[str, ...] = ()) -> None:
         self._secrets = secrets
+        before = _whole(path)
         self._file = path.open("a", encoding="utf-8", errors="backslashreplace")
         self._lock = threading.Lock()
-        self._sequence = 0
-        self._began = time.monotonic()
+        self._sequence = len(before)
+        self._began = time.monotonic() - max((float(event["t"]) for event in before), default=0.0)
 
     def write(self, event: str, **fields: Any) -> None:
         """Append one event with its number and the seconds since the run began."""
         with self._lock:
             self._sequence += 1
             head = {"v": VERSION, "seq": self._sequence, "t": round(time.monotonic() - self._began, 3), "event": event}
-            self._file.write(json.dumps({**head, **self._clean(fields)}, ensure_ascii=False) + "\n")
+            whole = event == "call_settled"  # an answer that was paid for is kept to its last word
+            self._file.write(json.dumps({**head, **self._clean(fields, whole)}, ensure_ascii=False) + "\n")
             self._file.flush()
 
-    def _clean(self, value: Any) -> Any:
+    def _clean(self, value: Any, whole: bool) -> Any:
         if isinstance(value, str):
-            return redacted(_cut(value), self._secrets)
+            return redacted(value if whole else _cut(value), self._secrets)
         if isinstance(value, dict):
-            return {str(key): self._clean(item) for key, item in value.items()}
+            return {str(key): self._clean(item, whole) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return [self._clean(item) for item in value]
+            return [self._clean(item, whole) for item in value]
         return value
 
     def close(self) -> None:
@@ -51,11 +55,43 @@ class JournalFile:
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the events of a journal; a last line that a crash cut short is left out."""
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            if line.endswith("\n"):
-                yield json.loads(line)
+    """Yield the events of a journal; a last line that a crash cut short is left out.
+
+    :raises RecordError: where another line is damaged, or was written by a newer version.
+    """
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.endswith(b"\n"):
+                yield _event(line, f"{path}:{number}")
+
+
+def _event(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        event = json.loads(line)
+    except ValueError as error:
+        raise RecordError(f"{where}: the line is damaged: {error}", hint=_DAMAGED) from error
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+        raise RecordError(f"{where}: the line is no event", hint=_DAMAGED)
+    if event.get("v", VERSION) != VERSION:
+        raise RecordError(
+            f"{where}: the event has version {event['v']}, this noepi reads version {VERSION}",
+            hint="Read the record with the version of pytest-noepicycle that wrote it.",
+        )
+    return event
+
+
+_DAMAGED = "Something other than noepi has changed the file; result.json and best.patch do not depend on it."
+
+
+def _whole(path: Path) -> list[dict[str, Any]]:
+    """Return the events of a journal that is there already, and cut off what is not one."""
+    if not path.exists():
+        return []
+    content = path.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    if whole != content:
+        path.write_bytes(whole)
+    return list(read(path))
 
 
 def _cut(text: str) -> str:

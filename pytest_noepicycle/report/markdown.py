@@ -5,103 +5,121 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from pytest_noepicycle.domain.run import Attempt, RunResult
+from pytest_noepicycle.report import reading, wording
+from pytest_noepicycle.report.history import History, Step
+from pytest_noepicycle.report.overview import Told
 from pytest_noepicycle.report.summary import Summary
 from pytest_noepicycle.report.text import fenced, harmless
 
+_MOST_TESTS, _MOST_ATTEMPTS, _MOST_POINTS = 100, 60, 60
+_LONGEST_DIFF = 20_000  # characters; a pull request takes 65,536 in all
 
-def render(summary: Summary) -> str:
-    """Return ``report.md``."""
-    result = summary.result
-    parts = [
-        _verdict(summary),
-        _tests(result),
-        _suspects(result),
-        _diff(result),
-        _evidence(result),
-        _attempts(result.attempts),
-    ]
-    parts += [_cost(summary), _open_points(result)]
+
+def render(given: Summary | History) -> str:
+    """Return ``report.md``, of a run that has just ended or of one that was read back, finished or not."""
+    past = reading.of(given) if isinstance(given, Summary) else given
+    parts = [_verdict(past), _tests(past), _suspects(past), _diff(past), _evidence(past)]
+    parts += [_chart(past), _attempts(past.steps), _cost(past), _open_points(past)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _verdict(summary: Summary) -> str:
-    result = summary.result
-    head = f"{len(result.fixed)} of {len(result.baseline.targets)} failing tests mended"
-    proof = "proven by a cold run of the whole suite" if result.verified else "not proven"
-    title = f"# {head}" if result.baseline.targets else "# Nothing to mend"
-    why = f"\n\n{harmless(result.why)}" if result.why else ""
-    return f"{title}\n\n**{result.stop_reason}**: {result.stop_reason.sentence} ({proof}).{why}"
+def overview(runs: Iterable[Told]) -> str:
+    """Return a table over several runs: what was mended, at what cost, by which rung, and what failed and why."""
+    head = ("Run", "Mended", "End", "By", "Tokens", "Money", "Time", "Why")
+    rows = [(_code(one.cells[0]), *(_plain(cell) for cell in one.cells[1:])) for one in runs]
+    return _table(head, rows) + "\n"
 
 
-def _tests(result: RunResult) -> str:
-    mended = set(result.fixed)
-    rows = [(_code(test), "mended" if test in mended else "still fails") for test in result.baseline.targets]
-    rows += [(_code(finding.test), f"{finding.kind}: {_code(finding.hint)}") for finding in result.findings]
-    return _table(("Test", "Outcome"), rows)
+def _verdict(past: History) -> str:
+    why = wording.what_helped(past)
+    end = f"**{past.stop or 'unfinished'}**: {_plain(wording.verdict(past))}"
+    return f"# {_plain(wording.headline(past))}\n\n{end}" + (f"\n\n{_plain(why)}" if why else "")
 
 
-def _suspects(result: RunResult) -> str:
-    if not result.suspects:
+def _tests(past: History) -> str:
+    mended, said = set(past.fixed), {failure.test: failure for failure in past.failures}
+    rows = []
+    for test in past.baseline.targets[:_MOST_TESTS]:
+        failure = said.get(test)
+        first = f"{failure.exception}: {failure.message}".split("\n")[0] if failure else ""
+        outcome = "mended" if test in mended else "still fails" if past.stop else "open"
+        rows.append((_code(test), outcome, _code(first)))
+    rows += [(_code(one.test), _plain(one.kind), _code(one.hint)) for one in past.findings[:_MOST_TESTS]]
+    left = max(0, len(past.baseline.targets) - _MOST_TESTS) + max(0, len(past.findings) - _MOST_TESTS)
+    return _table(("Test", "Outcome", "What was wrong"), rows) + (f"\n\n… and {left} more" if left else "")
+
+
+def _suspects(past: History) -> str:
+    if not past.suspects:
         return ""
-    return "## Suspects\n\n" + "\n".join(f"{place}. {_code(text)}" for place, text in enumerate(result.suspects, 1))
+    lines = (f"{place}. {_code(text)}" for place, text in enumerate(past.suspects[:20], 1))
+    return "## Suspects\n\n" + "\n".join(lines)
 
 
-def _diff(result: RunResult) -> str:
-    if not result.patch.changes:
+def _diff(past: History) -> str:
+    if not past.patch.changes:
         return ""
-    diff = harmless(result.patch.diff().decode("utf-8", "replace"), longest=20_000)
+    diff = harmless(past.patch.diff().decode("utf-8", "replace"), longest=_LONGEST_DIFF)
     return f"## Patch\n\n{fenced(diff, 'diff')}"
 
 
-def _evidence(result: RunResult) -> str:
-    if not result.checks:
+def _evidence(past: History) -> str:
+    proof = past.proof
+    checks = proof.checks if proof else past.result.get("checks", {})
+    reasons = proof.reasons if proof else {}
+    rows = [(name, value, _plain(reasons.get(name) or wording.CHECKS.get(name, ""))) for name, value in checks.items()]
+    return "## Evidence\n\n" + _table(("Check", "Result", "What it shows"), rows) if rows else ""
+
+
+def _chart(past: History) -> str:
+    """Return the score by attempt as a chart that GitHub draws; one attempt needs none."""
+    steps = past.steps[-_MOST_POINTS:]
+    if len(steps) < 2:
         return ""
-    meaning = {
-        "cold": "the whole suite, in a fresh interpreter on a pristine tree plus the patch",
-        "canaries": "in that session a test that must fail did, and one that must pass did",
-        "reverted": "without the patch the same tests fail again",
-        "disguised": "the same tests pass under other names, in other files: nothing looks out for them",
-        "perturbed": "with other expected values the tests fail: nothing answers whatever it is asked",
-    }
-    rows = [(name, value, meaning.get(name, "")) for name, value in result.checks.items()]
-    return "## Evidence\n\n" + _table(("Check", "Result", "What it shows"), rows)
+    first, last = steps[0].attempt.iteration, steps[-1].attempt.iteration
+    scores = ", ".join(f"{step.attempt.score:.2f}" for step in steps)
+    best = ", ".join(f"{score:.2f}" for score in past.course[-_MOST_POINTS:])
+    axes = f'  x-axis "Attempt" {first} --> {last}\n  y-axis "Score" 0 --> 1'
+    title = '  title "Score by attempt (bars), and the best so far (line)"'
+    return fenced(f"xychart-beta\n{title}\n{axes}\n  bar [{scores}]\n  line [{best}]", "mermaid")
 
 
-def _attempts(attempts: Iterable[Attempt]) -> str:
+def _attempts(steps: tuple[Step, ...]) -> str:
     rows = [
         (
-            str(a.iteration),
-            _code(a.rung),
-            str(a.candidates),
-            f"{a.score:.2f}",
-            f"{a.delta:+.2f}",
-            str(a.tokens),
-            _code(a.error or a.note),
+            str(step.attempt.iteration),
+            _code(step.attempt.rung),
+            str(step.attempt.candidates),
+            f"{step.attempt.score:.2f}",
+            f"{step.attempt.delta:+.2f}",
+            str(step.attempt.tokens),
+            _code(step.attempt.error or step.attempt.note),
+            _plain(_decision(step)),
         )
-        for a in attempts
+        for step in steps[-_MOST_ATTEMPTS:]
     ]
-    head = ("#", "Rung", "Candidates", "Score", "Gain", "Tokens", "What")
-    return "## Attempts\n\n" + _table(head, rows) if rows else ""
+    head = ("#", "Rung", "Candidates", "Score", "Gain", "Tokens", "What", "Then")
+    left = len(steps) - len(rows)
+    cut = f"\n\nThe first {left} are in decisions.jsonl." if left else ""
+    return f"## Attempts\n\n{_table(head, rows)}{cut}" if rows else ""
 
 
-def _cost(summary: Summary) -> str:
-    ledger = summary.ledger
-    money = "unknown" if ledger.spent_usd is None else f"${ledger.spent_usd:.4f}"
-    spent = f"{ledger.spent} of {ledger.cap} tokens, {money}, {summary.result.seconds:.1f} s"
-    return f"## Cost\n\n{spent}, sandbox: {summary.sandbox.get('kind', '?')}."
-
-
-def _open_points(result: RunResult) -> str:
-    points = [f"{skipped.rung} was not used: {skipped.why}" for skipped in result.skipped]
-    points += list(result.warnings)
-    if result.baseline.held:
-        points.append(f"{len(result.baseline.held)} failing tests were held out: shown to no repairer, only scored on")
-    if result.baseline.unchecked:
-        points.append(f"{len(result.baseline.unchecked)} tests passed outside the sandbox and were not checked in it")
-    if not points:
+def _decision(step: Step) -> str:
+    if not step.decisions:
         return ""
-    return "## What to know\n\n" + "\n".join(f"- {harmless(point)}" for point in points)
+    last = step.decisions[-1].decision
+    return f"{last.action}: {last.reason}"
+
+
+def _cost(past: History) -> str:
+    spent, cap, usd = wording.spent(past)
+    kind = past.result.get("sandbox", {}).get("kind") or past.facts.get("sandbox") or "?"
+    return f"## Cost\n\n{spent} of {cap} tokens, {wording.money(usd)}, {past.seconds:.1f} s, sandbox: {kind}."
+
+
+def _open_points(past: History) -> str:
+    points = (*wording.open_points(past), wording.unproven(past))
+    return "## What is not proven\n\n" + "\n".join(f"- {_plain(point)}" for point in points)
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -112,9 +130,18 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 def _code(value: str) -> str:
     """Return foreign text as code on one line: there no markup, no mention and no link of it is one."""
-    flat = harmless(value, longest=300).replace("\n", " ").replace("|", "\\|").strip()
+    flat = harmless(value[:2000], longest=300).replace("\n", " ").replace("|", "\\|").strip()
     if not flat:
         return ""
     fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", flat)), default=0))
     pad = " " if "`" in flat else ""
     return f"{fence}{pad}{flat}{pad}{fence}"
+
+
+_MARKUP = re.compile(r"([\\`*_\[\]<>|#~])")
+
+
+def _plain(value: str) -> str:
+    """Return a sentence that may hold foreign text: on one line, its markup and its mentions without effect."""
+    flat = harmless(value[:4000], longest=600).replace("\n", " ")
+    return _MARKUP.sub(r"\\\1", flat).replace("@", "@\u200b").replace("://", ":\u200b//")

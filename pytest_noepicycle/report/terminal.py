@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import shutil
 import sys
+import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import groupby
 from typing import Protocol, TextIO
 
-from pytest_noepicycle.domain.run import RunResult, StopReason
+from pytest_noepicycle.domain.run import Finding, RunResult, StopReason
 from pytest_noepicycle.report.summary import Summary
 from pytest_noepicycle.report.text import harmless
 
 _EVERY = 0.1  # seconds between two redraws of the progress line
+_ALIKE = 3  # findings that say the same are shown up to so many
 _EVERY_PLAIN = 10.0  # seconds between two lines where nothing can be redrawn
 
 
@@ -103,11 +106,30 @@ def _verdict(result: RunResult, paper: Paper) -> None:
     if result.baseline.targets:
         count = f"{len(result.fixed)} of {len(result.baseline.targets)} failing tests mended"
         paper.line(f"{count}; {_files(result)}", bold=True, green=good, yellow=not good)
-    paper.line(f"{result.stop_reason}: {result.stop_reason.sentence}", green=good, yellow=not good)
+    folded(f"{result.stop_reason}: {result.stop_reason.sentence}", paper, green=good, yellow=not good)
     if good and result.findings:
         paper.line(f"  {len(result.findings)} failing tests were set aside; they are named below", yellow=True)
     if result.why and not good:
-        paper.line(f"  {harmless(result.why)}")
+        folded(result.why, paper, indent="  ", hang="")
+
+
+def folded(text: str, paper: Paper, *, indent: str = "", hang: str = "  ", **markup: bool) -> None:
+    """Write a sentence over as many lines as the width asks for; what is copied (an id, a path) is not broken.
+
+    ``indent`` stands before the first line, and with ``hang`` before those that follow.
+    """
+    width = max(paper.fullwidth, 40) - 1
+    for paragraph in harmless(text).split("\n") if text else ():
+        lines = textwrap.wrap(
+            paragraph,
+            width,
+            initial_indent=indent,
+            subsequent_indent=indent + hang,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in lines:
+            paper.line(line, **markup)
 
 
 def _files(result: RunResult) -> str:
@@ -124,8 +146,20 @@ def _tests(result: RunResult, paper: Paper) -> None:
             paper.line(f"  mended       {harmless(test)}", green=True)
         else:
             paper.line(f"  still fails  {harmless(test)}", red=True)
-    for finding in result.findings:
-        paper.line(f"  {finding.kind:<12} {harmless(finding.test)}: {harmless(finding.hint)}", yellow=True)
+    _findings(result.findings, paper)
+
+
+def _findings(findings: Iterable[Finding], paper: Paper) -> None:
+    """Write what was set aside; of many for one and the same reason the first few stand for all."""
+    by_reason: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        by_reason.setdefault((finding.kind, finding.hint), []).append(finding)
+    for (kind, hint), alike in by_reason.items():
+        for finding in alike[:_ALIKE]:
+            paper.line(f"  {kind:<12} {harmless(finding.test)}: {harmless(hint)}", yellow=True)
+        if len(alike) > _ALIKE:
+            more = f"and {len(alike) - _ALIKE} more for the same reason, named in report.md"
+            paper.line(f"  {kind:<12} {more}", yellow=True)
 
 
 def _suspects(result: RunResult, paper: Paper) -> None:
@@ -154,18 +188,30 @@ def _cost(summary: Summary, paper: Paper) -> None:
     candidates = sum(attempt.candidates for attempt in result.attempts)
     money = "unknown cost" if ledger.spent_usd is None else f"${ledger.spent_usd:.4f}"
     paper.line("")
+    _course(result, paper)
     _proof(result, paper)
     paper.line(
         f"cost:   {ledger.spent} of {ledger.cap} tokens, {money}; {candidates} candidates, {result.seconds:.1f} s"
     )
     for why, rungs in skipped_by_reason(result).items():
-        paper.line(f"not used: {', '.join(rungs)} ({why})")
+        folded(f"not used: {', '.join(rungs)} ({why})", paper)
     for warning in result.warnings:
-        paper.line(f"warning: {harmless(warning)}", yellow=True)
+        folded(f"warning: {warning}", paper, yellow=True)
     if result.baseline.held:
         paper.line(f"held out: {len(result.baseline.held)} failing tests were shown to no repairer, only scored on")
     if result.baseline.unchecked:
         paper.line(f"unchecked: {len(result.baseline.unchecked)} tests that passed outside the sandbox and not in it")
+
+
+def _course(result: RunResult, paper: Paper) -> None:
+    """Say how the score went, rung by rung, where there was more than one attempt."""
+    if len(result.attempts) < 2:
+        return
+    stints = [
+        f"{rung} {' '.join(f'{attempt.score:.2f}' for attempt in own)}"
+        for rung, own in ((rung, list(own)[-8:]) for rung, own in groupby(result.attempts, key=lambda one: one.rung))
+    ]
+    folded(f"score:  {' → '.join(stints)}", paper, hang=" " * 8)
 
 
 def _proof(result: RunResult, paper: Paper) -> None:

@@ -63,7 +63,7 @@ def test_the_markdown_report_says_what_a_reviewer_needs_and_hostile_text_stays_t
     page = markdown.render(summary(result))
     for part in (
         "2 of 2 failing tests mended",
-        "proven by a cold run",
+        "a cold run of the suite agrees",
         "```diff",
         "-x = 1",
         "| cold | passed",
