@@ -31,6 +31,7 @@ from pytest_noepicycle.stages import judgement
 from pytest_noepicycle.stages.demands import demands
 from pytest_noepicycle.stages.propose import territory
 from pytest_noepicycle.stages.running import Clocks, run_all
+from pytest_noepicycle.stages.scene import Surroundings
 from pytest_noepicycle.stages.triage import Triage, triage
 from pytest_noepicycle.stages.verify import Verdict
 from pytest_noepicycle.stages.verify import verify as proved
@@ -180,7 +181,15 @@ def open_court(session: Session, settings: Settings, shot: TreeSnapshot, patch: 
         land = territory(session, settings, shot.files, shot.links, lambda path: False)
         red = _chosen(tuple(t for t, o in first.outcomes.items() if o.status in _RED), session)
         known = land.taken | _names((*shot.files, *patch.paths))
-        sorted_out = triage(red, pool.run_fresh, fresh=pool.run_fresh, reruns=_RERUNS, seconds=share, known=known)
+        sorted_out = triage(
+            red,
+            pool.run_fresh,
+            fresh=pool.run_fresh,
+            reruns=_RERUNS,
+            seconds=share,
+            known=known,
+            around=Surroundings(known, shot.files, shot.read),
+        )
         baseline = _frozen(sorted_out, first)
         durations = {test: outcome.duration for test, outcome in first.outcomes.items()}
         yield Court(

@@ -102,6 +102,27 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another edit that passes the same tests: what it does, and its diff."""
+
+    note: str
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How far the tests pin a solution down: of ``tried`` other edits at its place, those that pass as well."""
+
+    tried: int
+    others: tuple[Alternative, ...] = ()
+
+    @property
+    def word(self) -> str:
+        """Return ``unique``, or ``several`` where a reader has to choose."""
+        return "several" if self.others else "unique"
+
+
+@dataclass(frozen=True, slots=True)
 class HistoryEntry:
     """One iteration. Its values are read as attributes or by key; ``dict(entry)`` gives them all.
 
@@ -153,6 +174,7 @@ class RunResult:
     checks: Mapping[str, str] = field(default_factory=dict)
     why: str = ""
     suspects: tuple[str, ...] = ()
+    choice: Choice | None = None
     seconds: float = 0.0
     solution: str = ""
     tokens_spent: int = 0

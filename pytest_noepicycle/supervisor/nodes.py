@@ -19,6 +19,7 @@ from pytest_noepicycle.stages.neighbours import Company, Orders, by_neighbours
 from pytest_noepicycle.stages.running import Clocks, bounded
 from pytest_noepicycle.stages.scene import Surroundings
 from pytest_noepicycle.stages.triage import Triage, collection_notes, triage
+from pytest_noepicycle.supervisor.alternatives import choice
 from pytest_noepicycle.supervisor.attempts import account, told, try_rung
 from pytest_noepicycle.supervisor.climbing import entered
 from pytest_noepicycle.supervisor.proof import proof_seconds, prove, smallest
@@ -187,6 +188,7 @@ def verify(state: State, work: Work) -> State:
     state = smallest(state, work)
     verdict = prove(state, work)
     if verdict.holds and set(state.baseline.targets) <= {*verdict.fixed, *verdict.unsteady}:
+        state = replace(state, choice=choice(state, work))
         return replace(
             state, stop=StopReason.SOLVED, verified=True, checks=dict(verdict.checks), why=_because(state), broken=()
         )

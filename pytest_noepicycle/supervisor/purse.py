@@ -146,7 +146,8 @@ class Purse:
     def _settle(self, call: _Call, rung: Rung, answer: Answer) -> Answer:
         usage, usd = answer.usage, answer.usage.cost(rung.price)
         outgrew = Entry(call.name, rung.name, "", call.tokens, call.usd, usage, usd).outgrew
-        kept = self._content(answer={"data": answer.data, "text": answer.text, "digest": digest(answer)})
+        turn = {"tool": answer.tool, "call": answer.call, "said": list(answer.said)} if answer.tool else {}
+        kept = self._content(answer={"data": answer.data, "text": answer.text, **turn, "digest": digest(answer)})
         self._book(call, rung, usage, usd, end=answer.end, raw=dict(answer.raw), outgrew=outgrew, **kept)
         if outgrew:
             raise BudgetOverrun(
@@ -235,7 +236,9 @@ def _too_little(ledger: Ledger, bound: int, rung: Rung) -> str:
 
 
 def _texts(question: Question) -> dict[str, str]:
-    return {"system": question.system, "stable": question.stable, "prompt": question.prompt}
+    """Return what a question says; of a conversation what came last, for the calls before tell the rest."""
+    texts = {"system": question.system, "stable": question.stable, "prompt": question.prompt}
+    return {**texts, "result": question.turns[-1].result} if question.turns else texts
 
 
 def _wait(error: ProviderError, tried: int) -> float:

@@ -72,14 +72,22 @@ def seconds_used(events: Iterable[Event]) -> float:
 
 def digest(answer: Answer) -> str:
     """Name an answer by its content, so that one which was changed on its way through the record is not used."""
-    text = json.dumps([answer.data, answer.text, answer.end], sort_keys=True)
+    turn = [answer.tool, answer.call, list(answer.said)] if answer.tool else []
+    text = json.dumps([answer.data, answer.text, answer.end, *turn], sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
 def _answer(event: Event) -> Answer:
     kept = event["answer"]
     return Answer(
-        kept.get("data"), str(kept.get("text", "")), event["end"], decode(Usage, event["usage"]), event["raw"]
+        kept.get("data"),
+        str(kept.get("text", "")),
+        event["end"],
+        decode(Usage, event["usage"]),
+        event["raw"],
+        tool=str(kept.get("tool", "")),
+        call=str(kept.get("call", "")),
+        said=tuple(kept.get("said", ())),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pytest_noepicycle.domain.decision import Decision
 from pytest_noepicycle.domain.failure import Failure
 from pytest_noepicycle.domain.patch import Patch
-from pytest_noepicycle.domain.run import Attempt, Finding, RunResult, Skipped, StopReason
+from pytest_noepicycle.domain.run import Attempt, Choice, Finding, RunResult, Skipped, StopReason
 from pytest_noepicycle.domain.score import Baseline
 
 NOTHING = Baseline((), ())
@@ -41,6 +41,7 @@ class State:
     broken: tuple[str, ...] = ()
     suspects: tuple[str, ...] = ()
     calls: int = 0
+    choice: Choice | None = None
 
     @property
     def value(self) -> float:
@@ -64,5 +65,6 @@ class State:
             checks=self.checks,
             why=self.why,
             suspects=self.suspects,
+            choice=self.choice if self.verified else None,
             seconds=seconds,
         )

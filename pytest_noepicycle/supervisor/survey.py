@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ from pytest_noepicycle.domain.context import Context
 from pytest_noepicycle.domain.failure import Failure
 from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.run import Finding
+from pytest_noepicycle.domain.trial import Report, Trial
 from pytest_noepicycle.stages import baseline as ground
 from pytest_noepicycle.stages.baseline import Ground
 from pytest_noepicycle.stages.installed import installed_copies
@@ -17,6 +19,7 @@ from pytest_noepicycle.stages.running import Clocks
 from pytest_noepicycle.supervisor.state import State
 from pytest_noepicycle.supervisor.work import Work
 
+_LONGEST_LOOK = 60.0  # seconds of one run that a rung asks for
 _QUICK = 15.0  # seconds: a suite faster than this is traced whole, and again after each gain
 
 
@@ -55,7 +58,15 @@ def context(state: State, work: Work) -> Context:
         tokens_left=work.purse.ledger.left,
         never_send=work.settings.never_send,
         max_seconds=work.remaining,
+        try_tests=functools.partial(_tried, work),
     )
+
+
+def _tried(work: Work, patch: Patch, ids: tuple[str, ...]) -> Report:
+    """Run tests with a patch for a rung that wants to see; the time that the proof needs is left alone."""
+    seconds = max(1.0, min(_LONGEST_LOOK, work.remaining - work.memory.proof_seconds))
+    limits = work.memory.clocks(work.settings, floor=2.0).limits(ids, seconds)
+    return work.run(Trial(patch, ids, limits))
 
 
 def _still_failing(state: State, now: Ground) -> tuple[Failure, ...]:

@@ -439,3 +439,23 @@ def test_a_scorer_that_gives_no_score_is_an_error_of_the_attempt(world: World, g
     told = run(world, search=[edits(world, BOTH[0])], small=[edits(world, (b"b = 1", b"b = 9"))], grade=grade)
     assert "pytest_noepi_score" in str(told.state.attempts[0].error)
     assert told.state.fixed == ("test_m.py::a",)
+
+
+def test_other_edits_at_the_place_that_pass_as_well_are_shown(world: World):
+    """The tests ask for an even value: two more edits of the line pass, and the reader is told which."""
+    world.tests.update({"test_m.py::a": lambda n: n["a"] % 2 == 0, "test_m.py::b": lambda n: True})
+    offered = edits(world, *((b"a = 1", b"a = %d" % value) for value in (3, 2, 4, 5, 6)))
+    told = run(world, failing=("test_m.py::a",), search=[offered, offered])
+    assert told.state.stop is StopReason.SOLVED
+    assert told.state.choice is not None
+    assert told.state.choice.word == "several"
+    assert [other.note for other in told.state.choice.others] == ["b'a = 1' → b'a = 4'", "b'a = 1' → b'a = 6'"]
+    assert told.state.choice.tried == 3
+
+
+def test_an_edit_that_alone_passes_is_unique(world: World):
+    """All that the search would have tried at that place was tried, and nothing else passes."""
+    offered = edits(world, *((b"a = 1", b"a = %d" % value) for value in (2, 4, 5)))
+    told = run(world, failing=("test_m.py::a",), search=[offered, offered])
+    assert told.state.choice is not None
+    assert (told.state.choice.word, told.state.choice.tried) == ("unique", 2)
