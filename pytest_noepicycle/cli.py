@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -23,7 +25,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"unknown arguments: {' '.join(rest)}")
     known.rest = [*getattr(known, "pytest_args", []), *rest]
     try:
-        return int(known.run(known))
+        status = int(known.run(known))
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # whoever read it has read enough (`| head`)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NOT_DONE
     except NoepiError as error:
         return _fail(known, error)
     except KeyboardInterrupt:
@@ -40,6 +47,8 @@ def _fail(known: argparse.Namespace, error: NoepiError) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="noepi", description="Mends failing tests, proves it, and stops in time.")
+    version = f"noepi {importlib.metadata.version('pytest-noepicycle')}"
+    parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in COMMANDS:
         sub = commands.add_parser(command.name, help=command.help, description=command.help, allow_abbrev=False)

@@ -14,7 +14,8 @@ from pytest_noepicycle.domain.run import RunResult
 from pytest_noepicycle.domain.session import Session
 from pytest_noepicycle.domain.settings import Apply, Settings
 from pytest_noepicycle.errors import TreeChanged
-from pytest_noepicycle.report import markdown
+from pytest_noepicycle.report import markdown, reading
+from pytest_noepicycle.report.history import History
 from pytest_noepicycle.report import summary as summaries
 from pytest_noepicycle.report.journal import JournalFile
 from pytest_noepicycle.report.summary import Summary
@@ -50,11 +51,14 @@ class Closing:
         return replace(result, applied=True)
 
     def write(self, result: RunResult, ledger: Ledger, revision: git.Revision, sandbox: GuardedSandbox) -> Summary:
-        """Write ``result.json`` and ``report.md``, and return what they hold."""
+        """Write ``result.json`` and the reports, and return what they hold."""
         done = self._summary(result, ledger, revision, sandbox)
         self.record.write("result.json", json.dumps(summaries.as_json(done), indent=2, ensure_ascii=False) + "\n")
-        self.record.write("report.md", markdown.render(done))
+        # First the event: the reports are made of the journal, and a journal without it is one of an unfinished run.
         self.journal.write("run_ended", stop_reason=str(result.stop_reason), solved=result.solved)
+        past = reading.read(self.record.folder)
+        self.record.write("report.md", markdown.render(past))
+        self.record.write("report.html", _page(past))
         return done
 
     def _summary(self, result: RunResult, ledger: Ledger, revision: git.Revision, sandbox: GuardedSandbox) -> Summary:
@@ -66,5 +70,16 @@ class Closing:
             base_commit=revision.commit,
             dirty=revision.dirty,
             fingerprint=hashlib.sha256("\n".join(names).encode()).hexdigest()[:16],
-            sandbox={"kind": sandbox.kind, "image": self.settings.image, "network": not sandbox.confined},
+            sandbox={
+                "kind": sandbox.kind,
+                "image": self.settings.image,
+                "network": not sandbox.confined or bool(sandbox.services),
+                "services": list(sandbox.services),
+            },
         )
+
+
+def _page(past: History) -> str:
+    from pytest_noepicycle.report.html import page  # here, for it brings a template engine
+
+    return page.render(past)

@@ -119,7 +119,11 @@ class Pretended:
             here.since_switch, frozenset(here.left_behind), frozenset(here.low_used),
         )  # fmt: skip
         decision = decide(situation)
-        told = {key: value for key, value in encode(replace(situation, attempts=())).items() if key not in ("ladder", "attempts")}
+        told = {
+            key: value
+            for key, value in encode(replace(situation, attempts=())).items()
+            if key not in ("ladder", "attempts")
+        }
         self._say("decision", **encode(decision), situation=told)
         if decision.action is Action.SWITCH:
             self.position = entered(self.position, decision)

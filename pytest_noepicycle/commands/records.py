@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import webbrowser
 from pathlib import Path
 
@@ -108,7 +109,7 @@ def _told(folder: Path) -> overview.Told:
     try:
         return overview.told(reading.read(folder))
     except NoepiError as error:
-        return overview.unreadable(folder.name, str(error))
+        return overview.unreadable(folder.name, str(error).replace(f"{folder}{os.sep}", ""))
 
 
 def found(given: argparse.Namespace, *, with_patch: bool = False) -> tuple[Record, Records]:

@@ -8,10 +8,11 @@ from typing import Any
 
 from pytest_noepicycle.domain.budget import Entry, Ledger, Usage
 from pytest_noepicycle.domain.decision import Decision
+from pytest_noepicycle.domain.estimate import Estimate
 from pytest_noepicycle.domain.failure import Failure
 from pytest_noepicycle.domain.ladder import Ladder
 from pytest_noepicycle.domain.patch import Patch
-from pytest_noepicycle.domain.run import Attempt, Finding, Skipped, StopReason
+from pytest_noepicycle.domain.run import Attempt, Choice, Finding, Skipped, StopReason
 from pytest_noepicycle.domain.score import Baseline
 
 
@@ -117,6 +118,8 @@ class History:
     stop: StopReason | None = None
     result: Mapping[str, Any] = field(default_factory=dict)
     patch: Patch = field(default_factory=Patch)
+    choice: Choice | None = None
+    estimate: Estimate | None = None
     task: str = ""
     last: str = ""  # the last event's name
     seconds: float = 0.0

@@ -18,7 +18,7 @@ _LONGEST_DIFF = 20_000  # characters; a pull request takes 65,536 in all
 def render(given: Summary | History) -> str:
     """Return ``report.md``, of a run that has just ended or of one that was read back, finished or not."""
     past = reading.of(given) if isinstance(given, Summary) else given
-    parts = [_verdict(past), _tests(past), _suspects(past), _diff(past), _evidence(past)]
+    parts = [_verdict(past), _tests(past), _suspects(past), _estimate(past), _diff(past), _evidence(past)]
     parts += [_chart(past), _attempts(past.steps), _cost(past), _open_points(past)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -26,7 +26,10 @@ def render(given: Summary | History) -> str:
 def overview(runs: Iterable[Told]) -> str:
     """Return a table over several runs: what was mended, at what cost, by which rung, and what failed and why."""
     head = ("Run", "Mended", "End", "By", "Tokens", "Money", "Time", "Why")
-    rows = [(_code(one.cells[0]), *(_plain(cell) for cell in one.cells[1:])) for one in runs]
+    rows = [
+        (_code(one.run_id), *(_plain(cell) for cell in one.cells[1:]), "" if one.end == "solved" else _plain(one.why))
+        for one in runs
+    ]
     return _table(head, rows) + "\n"
 
 
@@ -41,11 +44,13 @@ def _tests(past: History) -> str:
     rows = []
     for test in past.baseline.targets[:_MOST_TESTS]:
         failure = said.get(test)
-        first = f"{failure.exception}: {failure.message}".split("\n")[0] if failure else ""
+        first = wording.what_failed(failure) if failure else ""
         outcome = "mended" if test in mended else "still fails" if past.stop else "open"
         rows.append((_code(test), outcome, _code(first)))
     rows += [(_code(one.test), _plain(one.kind), _code(one.hint)) for one in past.findings[:_MOST_TESTS]]
     left = max(0, len(past.baseline.targets) - _MOST_TESTS) + max(0, len(past.findings) - _MOST_TESTS)
+    if past.task:
+        return f"## Task\n\n{fenced(harmless(past.task[:8000], longest=4000))}"
     return _table(("Test", "Outcome", "What was wrong"), rows) + (f"\n\n… and {left} more" if left else "")
 
 
@@ -54,6 +59,25 @@ def _suspects(past: History) -> str:
         return ""
     lines = (f"{place}. {_code(text)}" for place, text in enumerate(past.suspects[:20], 1))
     return "## Suspects\n\n" + "\n".join(lines)
+
+
+def _estimate(past: History) -> str:
+    """Say what a dry run would have asked, and what each rung's next call could cost."""
+    estimate = past.result.get("estimate")
+    if not estimate:
+        return ""
+    rows = [
+        (
+            _plain(quote["rung"]),
+            str(quote["tokens"]),
+            "not known" if quote["usd"] is None else f"${quote['usd']:.4f}",
+            _plain(quote["lacking"]),
+        )
+        for quote in estimate["quotes"]
+    ]
+    table = _table(("Rung", "Tokens at the most", "Money at the most", "Cannot be used"), rows)
+    text = fenced(harmless(estimate["question"]))
+    return f"## What would be asked\n\n{table}\n\nThe first question, to {_plain(estimate['first'])}:\n\n{text}"
 
 
 def _diff(past: History) -> str:

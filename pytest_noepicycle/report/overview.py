@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_noepicycle.report import wording
 from pytest_noepicycle.report.history import History
-from pytest_noepicycle.report.terminal import Paper
+from pytest_noepicycle.report.terminal import Paper, folded
 from pytest_noepicycle.report.text import harmless
 
 
@@ -32,8 +32,7 @@ class Told:
         """Return the row for people."""
         mended = f"{self.mended} of {self.targets}"
         costs = f"{self.tokens:,}", wording.money(self.usd), f"{self.seconds:.0f} s"
-        why = "" if self.end == "solved" else self.why
-        return self.run_id, mended, self.end, ", ".join(self.rungs) or "–", *costs, why
+        return self.run_id, mended, self.end, ", ".join(self.rungs) or "–", *costs
 
 
 def told(past: History) -> Told:
@@ -83,15 +82,16 @@ def entry(one: Told) -> dict[str, Any]:
 
 
 def render(runs: Iterable[Told], paper: Paper) -> None:
-    """Write the table and its sums; the reason has what is left of the width."""
+    """Write the table and its sums; beneath a run that is not solved stands why."""
     every = list(runs)
-    rows = [("run", "mended", "end", "by", "tokens", "money", "time", ""), *(one.cells for one in every)]
-    shown = [tuple(harmless(cell.replace("\n", " "), longest=300) for cell in row) for row in rows]
-    widths = [max(len(row[n]) for row in shown) for n in range(7)]
-    for n, row in enumerate(shown):
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row[:7], widths, strict=True))
-        good = n > 0 and every[n - 1].verified
-        paper.line(_fitting(f"{line}  {row[7]}".rstrip(), max(paper.fullwidth, 60)), bold=n == 0, green=good)
+    rows = [("run", "mended", "end", "by", "tokens", "money", "time"), *(one.cells for one in every)]
+    shown = [tuple(harmless(cell, longest=60).replace("\n", " ") for cell in row) for row in rows]
+    widths = [max(len(cell) for cell in column) for column in zip(*shown, strict=True)]
+    for one, row in zip((None, *every), shown, strict=True):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        paper.line(line, bold=one is None, green=one is not None and one.verified)
+        if one is not None and one.end != "solved":
+            folded(one.why, paper, indent="    ", hang="")
     total = _total(every)
     paper.line("")
     by = ", ".join(f"{rung} {count}" for rung, count in total["by_rung"].items())
@@ -100,10 +100,6 @@ def render(runs: Iterable[Told], paper: Paper) -> None:
         f"{total['tokens']:,} tokens, "
         f"{wording.money(total['cost_usd'])}{'; helpful in so many runs: ' + by if by else ''}"
     )
-
-
-def _fitting(line: str, width: int) -> str:
-    return line if len(line) < width else f"{line[: width - 2]}…"
 
 
 def _total(runs: list[Told]) -> dict[str, Any]:

@@ -11,10 +11,11 @@ from typing import Any
 from pytest_noepicycle.codec import decode
 from pytest_noepicycle.domain.budget import Usage
 from pytest_noepicycle.domain.decision import Decision
+from pytest_noepicycle.domain.estimate import Estimate
 from pytest_noepicycle.domain.failure import Failure
 from pytest_noepicycle.domain.ladder import Ladder
 from pytest_noepicycle.domain.patch import Patch
-from pytest_noepicycle.domain.run import Attempt, Finding, Skipped, StopReason
+from pytest_noepicycle.domain.run import Attempt, Choice, Finding, Skipped, StopReason
 from pytest_noepicycle.domain.score import Baseline
 from pytest_noepicycle.errors import RecordError
 from pytest_noepicycle.report import journal
@@ -31,7 +32,7 @@ def read(folder: Path) -> History:
     """
     path = folder / "decisions.jsonl"
     try:
-        past = of_events(journal.read(path), folder.name, result=_json(folder / "result.json"))
+        past = of_events(journal.read(path), folder.name, result=_result(folder / "result.json"))
     except FileNotFoundError:
         raise RecordError(f"{folder} holds no record of a run: there is no decisions.jsonl") from None
     except (KeyError, TypeError, ValueError) as error:
@@ -53,6 +54,8 @@ def of(summary: Summary) -> History:
         stop=result.stop_reason,
         result=as_json(summary),
         patch=result.patch,
+        choice=result.choice,
+        estimate=result.estimate,
         seconds=result.seconds,
     )
 
@@ -75,6 +78,27 @@ def _json(path: Path) -> Mapping[str, Any]:
     if not isinstance(data, Mapping):
         raise RecordError(f"{path} is not an object")
     return data
+
+
+def _result(path: Path) -> Mapping[str, Any]:
+    """Return ``result.json``, looked at where readers rely on it; empty where there is none."""
+    result = _json(path)
+    try:
+        if result:
+            _check(result)
+    except (KeyError, TypeError, ValueError) as error:
+        raise RecordError(f"{path} is damaged: {type(error).__name__}: {error}") from error
+    return result
+
+
+def _check(result: Mapping[str, Any]) -> None:
+    """Raise where what every reader takes for granted is missing or of another kind."""
+    tests, tokens = result["tests"], result["tokens"]
+    numbers = (tokens["spent"], tokens["cap"], result.get("cost_usd") or 0.0)
+    if not all(isinstance(name, str) for name in (*tests["fixed"], *tests["broken"])):
+        raise TypeError("a test's name is no text")
+    if not all(isinstance(number, int | float) for number in numbers):
+        raise TypeError("a sum is no number")
 
 
 def _with_patch(past: History, folder: Path) -> History:
@@ -139,6 +163,11 @@ class _Reader:
 
     def _suspects(self, event: Event) -> None:
         self._set(suspects=tuple(f"{one['path']}:{one['line']}  {one['reason']}" for one in event["suspects"]))
+        if event.get("estimate"):
+            self._set(estimate=decode(Estimate, event["estimate"]))
+
+    def _choice(self, event: Event) -> None:
+        self._set(choice=decode(Choice, event))
 
     def _task(self, event: Event) -> None:
         self._set(task=event["text"])
@@ -227,6 +256,7 @@ _TAKES: Mapping[str, Callable[[_Reader, Event], None]] = {
     "decision": _Reader._decision,
     "refuted": _Reader._refuted,
     "verdict": _Reader._verdict,
+    "choice": _Reader._choice,
     "run_ended": _Reader._ended,
 }
 _HEAD = frozenset({"v", "seq", "t", "event"})

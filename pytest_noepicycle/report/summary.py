@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_noepicycle.codec import encode
 from pytest_noepicycle.domain.budget import Ledger
 from pytest_noepicycle.domain.run import RunResult
 
@@ -41,6 +42,7 @@ def as_json(summary: Summary) -> dict[str, Any]:
         "iterations": len(result.attempts),
         "tests": _tests(result),
         "checks": dict(result.checks),
+        "choice": None if result.choice is None else {**encode(result.choice), "word": result.choice.word},
         "base_commit": summary.base_commit,
         "dirty": summary.dirty,
         "fingerprint": summary.fingerprint,
@@ -58,6 +60,7 @@ def as_json(summary: Summary) -> dict[str, Any]:
         "patch": _patch(result),
         "sandbox": dict(summary.sandbox),
         "warnings": list(result.warnings),
+        **({"estimate": encode(result.estimate)} if result.estimate else {}),
         "duration_s": round(result.seconds, 3),
     }
 
@@ -75,7 +78,7 @@ def _tests(result: RunResult) -> dict[str, Any]:
         "flaky": by_kind["flaky"] + by_kind["order-dependent"],
         "environment": by_kind["environment"],
         "contradicting": by_kind["contradiction"],
-        "findings": [{"test": f.test, "kind": f.kind, "hint": f.hint} for f in result.findings],
+        "findings": [encode(finding) for finding in result.findings],
         "guards": len(result.baseline.guards),
         "unchecked": list(result.baseline.unchecked),
         "held_out": list(result.baseline.held),

@@ -2,44 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterable
 from itertools import groupby
-from typing import Protocol, TextIO
 
 from pytest_noepicycle.domain.run import Finding, RunResult, StopReason
+from pytest_noepicycle.report.paper import Paper as Paper
+from pytest_noepicycle.report.paper import PlainPaper as PlainPaper
 from pytest_noepicycle.report.summary import Summary
-from pytest_noepicycle.report.text import harmless
+from pytest_noepicycle.report.text import harmless, wrapped
 
 _EVERY = 0.1  # seconds between two redraws of the progress line
 _ALIKE = 3  # findings that say the same are shown up to so many
 _EVERY_PLAIN = 10.0  # seconds between two lines where nothing can be redrawn
-
-
-class Paper(Protocol):
-    """Where text goes: pytest's own terminal writer has this form."""
-
-    hasmarkup: bool
-
-    @property
-    def fullwidth(self) -> int:
-        """The width in columns."""
-        ...
-
-    def write(self, msg: str, *, flush: bool = False, **markup: bool) -> None:
-        """Write text, with markup by name (red, green, yellow, bold ...)."""
-        ...
-
-    def line(self, s: str = "", **markup: bool) -> None:
-        """Write one line."""
-        ...
-
-    def sep(self, sepchar: str, title: str | None = None, fullwidth: int | None = None, **markup: bool) -> None:
-        """Write a line of ``sepchar`` with a title."""
-        ...
 
 
 class Progress:
@@ -96,6 +71,7 @@ def render(summary: Summary, paper: Paper, *, commands: str) -> None:
     _verdict(result, paper)
     _tests(result, paper)
     _suspects(result, paper)
+    _estimate(result, paper)
     _diff(result, paper)
     _cost(summary, paper)
     _next(summary, paper, commands)
@@ -114,22 +90,9 @@ def _verdict(result: RunResult, paper: Paper) -> None:
 
 
 def folded(text: str, paper: Paper, *, indent: str = "", hang: str = "  ", **markup: bool) -> None:
-    """Write a sentence over as many lines as the width asks for; what is copied (an id, a path) is not broken.
-
-    ``indent`` stands before the first line, and with ``hang`` before those that follow.
-    """
-    width = max(paper.fullwidth, 40) - 1
-    for paragraph in harmless(text).split("\n") if text else ():
-        lines = textwrap.wrap(
-            paragraph,
-            width,
-            initial_indent=indent,
-            subsequent_indent=indent + hang,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for line in lines:
-            paper.line(line, **markup)
+    """Write a sentence over as many lines as the width asks for (see :func:`wrapped`)."""
+    for line in wrapped(harmless(text), paper.fullwidth, indent=indent, hang=hang):
+        paper.line(line, **markup)
 
 
 def _files(result: RunResult) -> str:
@@ -156,7 +119,8 @@ def _findings(findings: Iterable[Finding], paper: Paper) -> None:
         by_reason.setdefault((finding.kind, finding.hint), []).append(finding)
     for (kind, hint), alike in by_reason.items():
         for finding in alike[:_ALIKE]:
-            paper.line(f"  {kind:<12} {harmless(finding.test)}: {harmless(hint)}", yellow=True)
+            text = f"{kind:<12} {harmless(finding.test)}: {harmless(hint)}"
+            folded(text, paper, indent="  ", hang=" " * 13, yellow=True)
         if len(alike) > _ALIKE:
             more = f"and {len(alike) - _ALIKE} more for the same reason, named in report.md"
             paper.line(f"  {kind:<12} {more}", yellow=True)
@@ -168,6 +132,22 @@ def _suspects(result: RunResult, paper: Paper) -> None:
         paper.line("suspects, the likeliest first:")
     for suspect in result.suspects:
         paper.line(f"  {harmless(suspect)}")
+
+
+def _estimate(result: RunResult, paper: Paper) -> None:
+    """Write what would be asked first, word for word, and the most that each rung's next call could cost."""
+    if result.estimate is None:
+        return
+    paper.line("")
+    paper.line(f"the first question, to {harmless(result.estimate.first)}, would say:")
+    for line in result.estimate.question.split("\n"):
+        paper.line(f"  | {harmless(line)}")
+    paper.line("")
+    paper.line("the most that the next call to each rung can take:")
+    for quote in result.estimate.quotes:
+        money = "price not known" if quote.usd is None else f"${quote.usd:.4f}"
+        tail = f"; cannot be used: {quote.lacking}" if quote.lacking else ""
+        folded(f"{quote.rung:<20} {quote.tokens} tokens, {money}{tail}", paper, indent="  ", hang=" " * 21)
 
 
 def _diff(result: RunResult, paper: Paper) -> None:
@@ -190,6 +170,7 @@ def _cost(summary: Summary, paper: Paper) -> None:
     paper.line("")
     _course(result, paper)
     _proof(result, paper)
+    _choice(result, paper)
     paper.line(
         f"cost:   {ledger.spent} of {ledger.cap} tokens, {money}; {candidates} candidates, {result.seconds:.1f} s"
     )
@@ -201,6 +182,21 @@ def _cost(summary: Summary, paper: Paper) -> None:
         paper.line(f"held out: {len(result.baseline.held)} failing tests were shown to no repairer, only scored on")
     if result.baseline.unchecked:
         paper.line(f"unchecked: {len(result.baseline.unchecked)} tests that passed outside the sandbox and not in it")
+
+
+def _choice(result: RunResult, paper: Paper) -> None:
+    """Say whether the tests pin the solution down, or other edits at its place pass them as well."""
+    choice = result.choice
+    if choice is None:
+        return
+    if not choice.others:
+        paper.line(f"choice: unique: of {choice.tried} other edits at this place none passes")
+        return
+    folded(
+        f"choice: several: {len(choice.others)} other edits at this place pass the same tests; which is meant?", paper
+    )
+    for other in choice.others:
+        folded(f"          {other.note}", paper)
 
 
 def _course(result: RunResult, paper: Paper) -> None:
@@ -255,49 +251,19 @@ def next_steps(result: RunResult, commands: str) -> tuple[str, ...]:
     return _HINTS.get(result.stop_reason, ())
 
 
+_RESUME = "--noepi-resume goes on where this run was"
 _HINTS: dict[StopReason, tuple[str, ...]] = {
-    StopReason.BUDGET: ("raise --noepi-budget, or select fewer failing tests",),
-    StopReason.TIME_LIMIT: ("raise --noepi-time-limit, or select fewer failing tests",),
+    StopReason.BUDGET: (f"raise --noepi-budget, or select fewer failing tests; {_RESUME}",),
+    StopReason.TIME_LIMIT: (f"raise --noepi-time-limit, or select fewer failing tests; {_RESUME}",),
     StopReason.FLAKY: ("run these tests several times; mend their dependence on time, order or chance",),
     StopReason.ENVIRONMENT: ("provide what is missing; noepi_env lets names of the environment through",),
     StopReason.TEST_SUSPECT: ("decide which of the tests is right",),
-    StopReason.PLATEAU: ("look at report.md for what was tried",),
+    StopReason.PLATEAU: ("look at report.md for what was tried; a ladder with another model may see more",),
     StopReason.DRY_RUN: ("run again with --noepi-fix",),
-    StopReason.SANDBOX_LOST: ("noepi check tells what works on this machine",),
-    StopReason.PROVIDER_ERROR: ("check the key and the server, then run again",),
+    StopReason.SANDBOX_LOST: (f"noepi check tells what works on this machine; {_RESUME}",),
+    StopReason.PROVIDER_ERROR: (f"check the key and the server; {_RESUME}",),
+    StopReason.INTERRUPTED: (_RESUME,),
+    StopReason.REFUSED: ("report.md names the rule; noepi_editable or noepi_product open more files to a patch",),
+    StopReason.NOTHING_TO_FIX: ("nothing: no test failed",),
+    StopReason.SOLVED: ("the patch could not be written: see the warning above, then noepi apply",),
 }
-
-
-_CODES = {"red": 31, "green": 32, "yellow": 33, "purple": 35, "bold": 1}
-
-
-class PlainPaper:
-    """A paper over a stream, for the command line; colours where it is a terminal."""
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream if stream is not None else sys.stdout
-        self.hasmarkup = self._stream.isatty()
-
-    @property
-    def fullwidth(self) -> int:
-        """Return the terminal's width."""
-        return shutil.get_terminal_size((80, 24)).columns
-
-    def write(self, msg: str, *, flush: bool = False, **markup: bool) -> None:
-        """Write text; what the stream's encoding cannot say is replaced."""
-        codes = [str(_CODES[name]) for name, on in markup.items() if on and name in _CODES]
-        text = f"\x1b[{';'.join(codes)}m{msg}\x1b[0m" if codes and self.hasmarkup else msg
-        encoding = self._stream.encoding or "utf-8"
-        self._stream.write(text.encode(encoding, "replace").decode(encoding))
-        if flush:
-            self._stream.flush()
-
-    def line(self, s: str = "", **markup: bool) -> None:
-        """Write one line."""
-        self.write(s, **markup)
-        self.write("\n", flush=True)
-
-    def sep(self, sepchar: str, title: str | None = None, fullwidth: int | None = None, **markup: bool) -> None:
-        """Write a title between two runs of ``sepchar``."""
-        width = fullwidth or self.fullwidth
-        self.line(f" {title} ".center(width - 1, sepchar) if title else sepchar * (width - 1), **markup)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 
 from pytest_noepicycle.domain.redaction import redacted
 
@@ -25,3 +26,18 @@ def fenced(text: str, language: str = "") -> str:
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"
+
+
+def wrapped(text: str, width: int, *, indent: str = "", hang: str = "  ") -> list[str]:
+    """Return the text in lines of less than ``width``; words are not broken, so that a path stays one.
+
+    ``indent`` stands before the first line of a paragraph, and with ``hang`` before those that follow.
+    """
+    fold = textwrap.TextWrapper(
+        max(width, 40) - 1,
+        initial_indent=indent,
+        subsequent_indent=indent + hang,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line for paragraph in text.split("\n") for line in fold.wrap(paragraph)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from pytest_noepicycle.domain.failure import Failure
 from pytest_noepicycle.domain.run import StopReason
 from pytest_noepicycle.report.history import History, Proof
 
@@ -53,6 +54,15 @@ def what_helped(past: History) -> str:
     return str(past.result.get("why") or "")
 
 
+def what_failed(failure: Failure) -> str:
+    """Return how a test failed, in a line: pytest's own words for it, and the place in the project."""
+    marked = (line[1:].strip() for line in failure.text.splitlines() if line.startswith("E  "))
+    said = next(marked, "") or failure.message.split("\n")[0]
+    said = said if said.startswith(failure.exception) else f"{failure.exception}: {said}"
+    place = next((frame for frame in reversed(failure.frames) if frame.inside_tree), None)
+    return f"{said}  ({place.path}:{place.line}, in {place.function})" if place else said
+
+
 def files(past: History) -> str:
     """Say what became of the person's files."""
     if past.result.get("applied"):
@@ -81,6 +91,12 @@ def _points(past: History) -> Iterator[str]:
     proof = past.proof
     if past.result.get("verified") and proof is not None:
         yield from _unproven(proof)
+    if past.choice is not None and past.choice.others:
+        notes = "; ".join(one.note for one in past.choice.others)
+        yield (
+            f"{len(past.choice.others)} of {past.choice.tried} other edits at this place pass the same tests, which "
+            f"do not say which is meant: {notes}"
+        )
     if past.result.get("verified") and not past.baseline.guards:
         yield "No other test guards this code: nothing would have noticed what else the patch changes."
     if past.baseline.held:

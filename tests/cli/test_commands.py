@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
+import sys
 
 import pytest
 
@@ -66,3 +68,17 @@ def test_a_report_of_a_finished_run_is_printed(story):
     assert told.status == 0
     assert "dry_run" in told.text
     assert json.loads(here.noepi("report", "--json").text)["stop_reason"] == "dry_run"
+
+
+def test_a_reader_that_has_read_enough_is_no_error(story):
+    """`noepi ladder show | head` ends without a traceback."""
+    here = story({})
+    words = f"{sys.executable} -m pytest_noepicycle.cli ladder show default | head -n 1"
+    told = here.command("bash", "-c", words)
+    assert told.text.count("\n") == 1
+    assert "Error" not in told.text
+
+
+def test_the_version_is_told(story):
+    """The name of the command and the version of the distribution."""
+    assert story({}).noepi("--version").text.split() == ["noepi", importlib.metadata.version("pytest-noepicycle")]

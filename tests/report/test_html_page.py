@@ -12,11 +12,12 @@ from pathlib import Path
 import browser
 import pytest
 from journals import LONG, Pretended
-from runs import SOLVED, failed, summary
+from runs import PATCH, SOLVED, failed, summary
 
+from pytest_noepicycle.domain.estimate import Estimate, Quote
 from pytest_noepicycle.domain.evidence import Flag
 from pytest_noepicycle.domain.patch import FileChange, Patch
-from pytest_noepicycle.domain.run import StopReason
+from pytest_noepicycle.domain.run import Alternative, Choice, StopReason
 from pytest_noepicycle.domain.settings import Thresholds
 from pytest_noepicycle.report import reading
 from pytest_noepicycle.report.history import History
@@ -75,7 +76,16 @@ ENDS = {
     str(stop): reading.of(summary(SOLVED if stop is StopReason.SOLVED else replace(failed(stop), why="because")))
     for stop in StopReason
 }
-RUNS = {**ENDS, "unfinished": reading.of_events(Pretended().run(3), "r"), "empty": reading.of_events([], "r")}
+SEVERAL = Choice(9, (Alternative("m.py:1: `2` → `3`", PATCH.diff().decode()),))
+QUOTES = (Quote("small", "m", 900, 0.01), Quote("large", "n", 2000, None, "no API key"))
+RUNS = {
+    "several": reading.of(summary(replace(SOLVED, choice=SEVERAL))),
+    "unique": reading.of(summary(replace(SOLVED, choice=Choice(9)))),
+    "estimated": reading.of(
+        summary(replace(failed(StopReason.DRY_RUN), estimate=Estimate("small", f"Mend {HOSTILE}", QUOTES)))
+    ),
+}
+RUNS |= {**ENDS, "unfinished": reading.of_events(Pretended().run(3), "r"), "empty": reading.of_events([], "r")}
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -117,6 +127,21 @@ def test_a_stranger_reads_what_was_wrong_what_changed_what_proves_it_and_what_do
     assert places == sorted(places)
 
 
+def test_what_the_tests_leave_open_is_shown_as_the_edits_that_pass_as_well():
+    """Each of them unfolds to its lines; where none was found, that is said too."""
+    text = page.render(RUNS["several"])
+    assert "1 of 9 other edits at this place pass the same tests" in text
+    assert "Another edit that passes: m.py:1: `2` → `3`" in text
+    assert "Of 9 other edits that were tried at this place none passes the tests." in page.render(RUNS["unique"])
+
+
+def test_a_dry_run_shows_what_would_be_asked_and_its_dearest_price():
+    """An unknown price is not known; what lacks is named."""
+    text = page.render(RUNS["estimated"])
+    for part in ("What would be asked", "$0.0100", "not known", "no API key", "The first question, to small"):
+        assert part in text
+
+
 def test_a_run_that_died_says_that_nothing_is_proven():
     """Its attempts are there, its best is named, and no word claims a fix."""
     text = page.render(reading.of_events(Pretended(gains={1: 2}).run(2), "r"))
@@ -136,6 +161,7 @@ def test_hostile_texts_are_shown_harmless_and_cut():
     assert "\\x202e" in text
     assert len(text.encode()) < 300_000
     assert "more characters are in decisions.jsonl" in text
+    assert "too large to be looked through here" in text
 
 
 def test_a_long_run_stays_small_and_says_what_was_left_out():

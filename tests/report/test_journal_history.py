@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from journals import LONG, Pretended, check_form
 
 from pytest_noepicycle.codec import encode
+from pytest_noepicycle.domain.budget import Ledger, Usage
 from pytest_noepicycle.domain.run import Attempt, StopReason
-from pytest_noepicycle.errors import RecordError
+from pytest_noepicycle.errors import ProviderError, RecordError
+from pytest_noepicycle.ports import Answer, Question
 from pytest_noepicycle.report import journal, reading
 from pytest_noepicycle.report.journal import LONGEST, JournalFile
+from pytest_noepicycle.supervisor.purse import Purse
 
 
 def written(folder: Path, events: list[dict], *, end: str = "\n") -> Path:
@@ -102,7 +105,7 @@ def test_a_result_counts_only_for_a_run_that_is_over(tmp_path: Path):
     """The result of an earlier end says nothing of a run that was resumed since."""
     events = [*Pretended().run(2), {"event": "run_ended", "stop_reason": "budget", "solved": False}]
     (tmp_path / "result.json").write_text(
-        '{"verified": false, "tests": {"fixed": []}, "tokens": {"spent": 1, "cap": 2}}'
+        '{"verified": false, "tests": {"fixed": [], "broken": []}, "tokens": {"spent": 1, "cap": 2}}'
     )
     written(tmp_path, events)
     assert reading.read(tmp_path).stop is StopReason.BUDGET
@@ -132,3 +135,71 @@ def test_what_is_written_keeps_to_the_form_and_long_texts_are_cut_in_the_middle(
     check_form(events)
     assert "26 characters left out" in events[0]["text"]
     assert events[1]["why"] == "[redacted]"
+
+
+@dataclass
+class Scripted:
+    """A model that answers, is busy, or is cut off, as its script says."""
+
+    script: list[str]
+
+    def input_bound(self, question: Question) -> int:
+        """Bound the question."""
+        return 10
+
+    def ask(self, question: Question, *, seconds: float) -> Answer:
+        """Do what the script says next."""
+        step = self.script.pop(0)
+        if step != "answers":
+            raise ProviderError(step, kind=step)
+        return Answer({"edits": []}, "here", "tool_use", Usage(7, 3), {"id": "m"})
+
+
+@pytest.mark.parametrize("keep_content", [True, False])
+def test_calls_to_models_are_read_back_as_they_were_booked(tmp_path: Path, keep_content: bool):
+    """What a purse writes keeps to the form; the ledger of the reader is the ledger of the purse."""
+    file, rung = JournalFile(tmp_path / "decisions.jsonl"), LONG.rungs["claude-haiku-4-5"]
+    file.write("run_started", ladder=encode(LONG), budget={"tokens": 100_000, "usd": None})
+    purse = Purse(Ledger(100_000), file, clock=lambda: 0.0, sleep=lambda s: None, keep_content=keep_content)
+    question = Question("system", "stable", "prompt", "t", "d", {}, 1000)
+    model = Scripted(["answers", "auth", "timeout"])
+    purse.ask(model, question, rung=rung, purpose="propose", seconds=9)
+    for _ in range(2):
+        with pytest.raises(ProviderError):
+            purse.ask(model, question, rung=rung, purpose="propose", seconds=9)
+    purse.charge(rung, "inner_loop", Usage(5, 5))
+    file.close()
+    check_form(journal.read(tmp_path / "decisions.jsonl"))
+    past = reading.read(tmp_path)
+    assert past.ledger == purse.ledger
+    assert [bool(call.lost) for call in past.calls] == [False, False, True, False]
+    assert bool(past.calls[0].question) is keep_content
+    assert past.open_calls == past.calls
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"tests": 3}', '{"tests": {"fixed": 1, "broken": []}, "tokens": {}}'])
+def test_a_damaged_result_is_an_error_and_no_traceback(tmp_path: Path, text: str):
+    """What stands beside the journal is looked at too."""
+    written(tmp_path, Pretended().run(1))
+    (tmp_path / "result.json").write_text(text)
+    with pytest.raises(RecordError, match=r"result\.json"):
+        reading.read(tmp_path)
+
+
+def test_what_a_dry_run_and_a_comparison_tell_is_read_back():
+    """The estimate stands with the suspects, the other edits in an event of their own."""
+    quote = {"rung": "small", "model": "m", "tokens": 9, "usd": None, "lacking": ""}
+    suspects = {
+        "event": "suspects",
+        "suspects": [{"path": "m.py", "line": 3, "reason": "run by all"}],
+        "estimate": {"first": "small", "question": "why?", "quotes": [quote]},
+    }
+    several = {"event": "choice", "tried": 4, "others": [{"note": "n", "diff": "d"}], "word": "several"}
+    events = [{"v": 1, "seq": n, "t": 0.0, **event} for n, event in enumerate([suspects, several], 1)]
+    check_form(events)
+    past = reading.of_events(events, "r")
+    assert past.suspects == ("m.py:3  run by all",)
+    assert past.estimate is not None
+    assert past.estimate.quotes[0].usd is None
+    assert past.choice is not None
+    assert [one.note for one in past.choice.others] == ["n"]

@@ -10,7 +10,8 @@ from runs import LEDGER, SOLVED, failed, summary
 
 from pytest_noepicycle.domain.budget import Ledger
 from pytest_noepicycle.domain.patch import FileChange, Patch
-from pytest_noepicycle.domain.run import Skipped, StopReason
+from pytest_noepicycle.domain.run import RunResult, Skipped, StopReason
+from pytest_noepicycle.domain.score import Baseline
 from pytest_noepicycle.report.terminal import PlainPaper, Progress, next_steps, render
 
 
@@ -124,3 +125,11 @@ def test_a_ladder_that_is_used_up_says_what_would_open_the_rungs_that_were_left_
     used_up = replace(failed(StopReason.EXHAUSTED), skipped=(Skipped("a", "set KEY"), Skipped("b", "set KEY")))
     assert next_steps(used_up, "noepi")[0] == "set KEY"
     assert len(next_steps(used_up, "noepi")) == 2
+
+
+@pytest.mark.parametrize("stop", list(StopReason))
+def test_each_ending_says_what_to_do_next(stop):
+    """No run ends with nothing but a reason."""
+    result = RunResult("run", stop, Baseline(("test_m.py::a",), ()))
+    assert all(next_steps(result, "noepi")), stop
+    assert next_steps(result, "noepi"), stop

@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from pytest_noepicycle.domain.evidence import Flag
+from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.territory import Territory
 from pytest_noepicycle.report import wording
 from pytest_noepicycle.report.history import History
@@ -56,7 +57,7 @@ def _values(past: History) -> dict[str, Any]:
         "files": harmless(wording.files(past), longest=300),
         "tokens": tokens,
         "cap": cap,
-        "money": wording.money(usd),
+        "money": "unknown" if usd is None else wording.money(usd),
         "tests": view.tests(past),
         "tests_left_out": view.tests_left_out(past),
         "diff_files": coloured(diff, marked),
@@ -64,6 +65,8 @@ def _values(past: History) -> dict[str, Any]:
         "counts": past.patch.counts(),
         "checks": _checks(past),
         "open_points": tuple(harmless(point, longest=500) for point in wording.open_points(past)),
+        "others": view.others(past),
+        "unique": past.choice is not None and not past.choice.others,
         "unproven": wording.unproven(past),
         "attempts": view.attempts(past),
         "attempts_left_out": max(0, len(past.steps) - view.MOST_ATTEMPTS),
@@ -83,7 +86,14 @@ def _style() -> str:
 
 def _flags(past: History) -> tuple[Flag, ...]:
     """Return the lines to look at; the answers that tests expect are not known here, the guard has judged those."""
-    return flags(past.patch, Territory(frozenset(past.patch.paths)))
+    ground = Territory(frozenset(past.patch.paths))
+    large = [change for change in past.patch.changes if len(change.after or b"") > _LARGEST]
+    looked_at = Patch(tuple(change for change in past.patch.changes if change not in large))
+    unseen = (Flag(change.path, 0, "too-large", "too large to be looked through here") for change in large)
+    return (*flags(looked_at, ground), *unseen)
+
+
+_LARGEST = 500_000  # bytes of a file
 
 
 def _checks(past: History) -> list[tuple[str, str, str]]:

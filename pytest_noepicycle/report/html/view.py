@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pytest_noepicycle.domain.decision import Action
+from pytest_noepicycle.report import wording
 from pytest_noepicycle.report.history import Call, Candidate, History, Step, Taken
 from pytest_noepicycle.report.html.charts import colour_of
 from pytest_noepicycle.report.html.code import FileDiff, coloured
 from pytest_noepicycle.report.text import harmless
-from pytest_noepicycle.report.wording import money
 
 _ALL_TEXTS = 160_000  # characters of prompts and answers on the whole page
 _LONGEST, _SHORTEST = 12_000, 600  # characters of one of them
@@ -79,7 +79,7 @@ def tests(past: History) -> tuple[TestRow, ...]:
     rows = []
     for test in past.baseline.targets[:_MOST_TESTS]:
         failure = said.get(test)
-        first = f"{failure.exception}: {failure.message}".split("\n")[0] if failure else ""
+        first = wording.what_failed(failure) if failure else ""
         text = harmless(failure.text[:8000], longest=3000) if failure else ""
         outcome, mark = _outcome(test, past)
         rows.append(TestRow(harmless(test, longest=300), outcome, mark, harmless(first, longest=240), text))
@@ -111,6 +111,12 @@ def commands(past: History) -> tuple[str, ...]:
     if past.patch.changes:
         lines += ["git apply best.patch", *lines, "pytest", "noepi verify best.patch"]
     return tuple(harmless(line, longest=1000) for line in (*lines, f"noepi replay {past.run_id}"))
+
+
+def others(past: History) -> tuple[Edit, ...]:
+    """Return the other edits at the solution's place that pass the same tests."""
+    found = past.choice.others if past.choice else ()
+    return tuple(Edit(harmless(one.note, longest=400), "", coloured(one.diff, most=_FEWEST_LINES)) for one in found)
 
 
 def attempts(past: History) -> tuple[Shown, ...]:
@@ -195,24 +201,36 @@ def _facts(step: Step) -> Iterator[tuple[str, str]]:
     made = step.attempt
     yield "candidates", f"{made.candidates} tried, {made.refused} refused by the guard"
     if made.fixed:
-        yield "mended", harmless(", ".join(made.fixed[:8]), longest=600)
+        yield "mended", _some(made.fixed)
     if made.broken:
-        yield "broken", harmless(", ".join(made.broken[:8]), longest=600)
+        yield "broken", _some(made.broken)
     for call in step.calls:
         usage = call.usage
         if usage is None:
             yield "call", f"{call.model or call.rung}: {call.reserved:,} tokens stay charged, no answer came"
             continue
         kinds = f"{usage.input:,} in, {usage.output:,} out, {usage.cache_read + usage.cache_write:,} cached"
-        yield "call", f"{call.model or call.rung}: {kinds}, {money(call.usd)}, ended with {call.end}"
+        yield "call", f"{call.model or call.rung}: {kinds}, {wording.money(call.usd)}, ended with {call.end}"
+
+
+def _readable(signature: str) -> str:
+    """Return a failure's signature (phase, exception, message, place, with bars between them) as words."""
+    parts = signature.split("|")
+    return f"{parts[1]}: {'|'.join(parts[2:-1])}" if len(parts) > 3 else signature
+
+
+def _some(names: tuple[str, ...], most: int = 8) -> str:
+    """Return the first names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return harmless(", ".join(names[:most]), longest=800) + more
 
 
 def _edit(candidate: Candidate, lines: int) -> Edit:
     did = [f"mends {len(candidate.fixed)}"] if candidate.fixed else ["mends nothing"]
     if candidate.lost:
-        did.append(f"breaks {len(candidate.lost)}: {', '.join(candidate.lost[:3])}")
+        did.append(f"breaks {len(candidate.lost)}: {_some(candidate.lost, most=3)}")
     if candidate.failing:
-        did.append(f"then fails with {candidate.failing[0]}")
+        did.append(f"then fails with {_readable(candidate.failing[0])}")
     note, reason = harmless(candidate.note, longest=400), harmless(candidate.reason, longest=300)
     return Edit(note, harmless("; ".join(did), longest=500), coloured(candidate.diff, most=lines), reason)
 
