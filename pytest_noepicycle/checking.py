@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_noepicycle.adapters import keys, ladder_files, snapshot
+from pytest_noepicycle.adapters.clouds import CLOUDS, lacking
 from pytest_noepicycle.codec import decode
 from pytest_noepicycle.domain.ladder import Ladder
 from pytest_noepicycle.domain.patch import Patch
@@ -149,7 +150,11 @@ def _ladder(machine: _Machine) -> Iterator[Finding]:
 
 
 def _keys(ladder: Ladder, root: str, find: Callable[[str, str], str | None] = keys.api_key) -> Iterator[Finding]:
-    names = dict.fromkeys(rung.api_key_env for rung in ladder.rungs.values() if rung.kind == "model")
+    for provider in dict.fromkeys(rung.provider for rung in ladder.rungs.values() if rung.provider in CLOUDS):
+        why = lacking(provider)
+        yield Finding("cloud", NOTE if why else FINE, why or f"{provider}: credentials are set (they were not tried)")
+    with_key = (rung for rung in ladder.rungs.values() if rung.asks and rung.provider not in CLOUDS)
+    names = dict.fromkeys(rung.api_key_env for rung in with_key)
     for name in names:
         if find(name, root) is None:
             advice = f"Set {name} in the environment or in .env to use models after the free search."

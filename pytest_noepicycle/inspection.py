@@ -6,6 +6,7 @@ the project runs here.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sys
@@ -19,7 +20,9 @@ from pytest_noepicycle import verifying
 from pytest_noepicycle.adapters import git
 from pytest_noepicycle.adapters.pushing import Blob, Clone
 from pytest_noepicycle.adapters.records import Record
+from pytest_noepicycle.codec import decode
 from pytest_noepicycle.domain.evidence import Flag
+from pytest_noepicycle.domain.failure import Failure
 from pytest_noepicycle.domain.guard import judge
 from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.publishing import Finished
@@ -70,21 +73,36 @@ class Paper:
 
     def finished(self, repository: str, base: str) -> Finished:
         """Return the run as publishing asks for it."""
-        tests = self.result.get("tests") or {}
+        tests = _mapping(self.result.get("tests"))
         targets = _texts(tests.get("targets"))
         stop = str(self.result.get("stop_reason", ""))
         return Finished(
             repository=repository,
             base=base,
             commit=self.commit,
-            failure=str(self.result.get("fingerprint", "")),
+            failure=self._failure(),
             digest=self.patch.digest if self.patch.changes else "",
             fixed=len(set(_texts(tests.get("fixed"))) & set(targets)),
             targets=len(targets),
             proven=self.result.get("verified") is True and self._proved(),
-            green=stop == "nothing_to_fix",
+            green=stop == "nothing_to_fix" and not targets and _count(tests.get("guards")) > 0,
             stop=stop,
         )
+
+    def _failure(self) -> str:
+        """Return the name of what failed: by what triage found real, in paths that no checkout's place is part of.
+
+        What is flaky comes and goes, and must not make another failure of the same one.
+        """
+        events = [event for event in self.events if event.get("event") == "triaged"]
+        if not events:
+            return str(self.result.get("fingerprint", ""))
+        try:
+            real = [decode(Failure, failure) for failure in events[-1].get("real") or ()]
+        except (ValueError, TypeError) as error:
+            raise RecordError(f"decisions.jsonl is damaged: {error}") from error
+        names = sorted({f"{failure.test}|{failure.signature}" for failure in real})
+        return hashlib.sha256("\n".join(names).encode()).hexdigest()
 
     def _proved(self) -> bool:
         """Whether the last verdict of the journal holds, and for these very bytes."""
@@ -121,7 +139,10 @@ def check_commit(paper: Paper, clone: Clone) -> dict[str, Blob]:
         if blob is not None and blob.mode not in _PLAIN_MODES:
             raise Tampered(f"{path} is no regular file in {paper.commit[:12]}")
         if (clone.read(blob) if blob else None) != change.before:
-            raise Tampered(f"{path} is not in {paper.commit[:12]} what the patch was made for")
+            raise Tampered(
+                f"{path} is not in {paper.commit[:12]} what the patch was made for",
+                hint=f"Was the record changed, or does .gitattributes convert {path} on checkout?",
+            )
     return files
 
 
@@ -145,7 +166,7 @@ def _territory(paper: Paper, clone: Clone, files: Mapping[str, Blob]) -> Territo
         session, settings = verifying.ask(verifying.Request(python=sys.executable), str(Path(top, paper.folder)))
     links = frozenset(path for path, blob in below.items() if blob.mode == "120000")
     regular = frozenset(path for path, blob in below.items() if blob.mode in _PLAIN_MODES)
-    targets = _texts((paper.result.get("tests") or {}).get("targets"))
+    targets = _texts(_mapping(paper.result.get("tests")).get("targets"))
     return replace(
         territory(session, settings, regular, links, lambda path: False),
         tests_in=by_file(dict.fromkeys((*_known_tests(paper), *targets))),
@@ -175,8 +196,10 @@ def _check_bytes(paper: Paper, record: Record, digest: str | None) -> None:
     shown = record.folder / "best.patch"
     if not shown.is_file() or shown.read_bytes() != paper.patch.diff():
         raise Tampered("best.patch and patch.json are not the same patch")
-    if _texts(paper.result["patch"].get("paths")) != list(paper.patch.paths):
+    if _texts(_mapping(paper.result["patch"]).get("paths")) != list(paper.patch.paths):
         raise Tampered("result.json names other files than the patch changes")
+    if not paper.result.get("fingerprint"):
+        raise Tampered("result.json has a patch and no fingerprint of the failure")
     if paper.result.get("verified") is True and not paper.finished("", "").proven:
         raise Tampered("no verdict of the journal holds for these bytes, though the result says verified")
 
@@ -204,6 +227,14 @@ def _folder(record: Record, root: str) -> str:
     if not isinstance(folder, str) or not _FOLDER.fullmatch(folder):
         raise Tampered(f"{ORIGIN} names a folder that is none: {folder!r}")
     return folder
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _texts(value: object) -> list[str]:

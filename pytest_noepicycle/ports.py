@@ -21,10 +21,29 @@ class Proposer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Tool:
+    """Something else that a model may call before it answers; ``schema`` is the JSON Schema of its input."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a model ``said`` before, as the server sent it, and the ``result`` of the tool call in it."""
+
+    said: tuple[Mapping[str, Any], ...]
+    call: str
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """One request to a model; ``tool`` is the JSON Schema that the answer must fill.
 
     ``stable`` is what stays the same from one question to the next (a provider may cache it), ``prompt`` the rest.
+    A conversation is a question asked again with one more of ``turns``; ``more_tools`` may be called in it.
     """
 
     system: str
@@ -35,17 +54,26 @@ class Question:
     tool: Mapping[str, Any]
     max_output: int
     purpose: str = ""  # what the call is booked as; empty: what its asker says
+    more_tools: tuple[Tool, ...] = ()
+    turns: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: ``data`` filled the schema (None where there was no tool call), ``end`` is why it stopped."""
+    """What came back: ``data`` filled the schema (None where there was no tool call), ``end`` is why it stopped.
+
+    Where there were several tools, ``tool`` names the one that was called, ``call`` the call itself, and ``said`` is
+    the whole answer, for the next turn.
+    """
 
     data: Mapping[str, Any] | None
     text: str
     end: str
     usage: Usage
     raw: Mapping[str, Any] = field(default_factory=dict)
+    tool: str = ""
+    call: str = ""
+    said: tuple[Mapping[str, Any], ...] = ()
 
 
 class Model(Protocol):

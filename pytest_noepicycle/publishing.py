@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 from urllib.parse import urlsplit
 
 from pytest_noepicycle import inspection
@@ -17,107 +16,29 @@ from pytest_noepicycle.adapters.github import GitHub
 from pytest_noepicycle.adapters.pushing import Clone
 from pytest_noepicycle.adapters.records import Record
 from pytest_noepicycle.domain.evidence import Flag
-from pytest_noepicycle.domain.publishing import (
-    Finished,
-    Operation,
-    Overtaken,
-    Plan,
-    Policy,
-    Pull,
-    Site,
-    plain_branch,
-    plan,
-    trailers,
-)
+from pytest_noepicycle.domain.publishing import Finished, Policy, plain_branch, possible_branch, trailers
 from pytest_noepicycle.errors import UsageError
 from pytest_noepicycle.inspection import Paper
 from pytest_noepicycle.report import pull_request
+from pytest_noepicycle.settling import Published, settle
 
-LOOKS = 4  # at GitHub, where somebody else was quicker each time
 _REPOSITORY = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
 _NEW_FILE = "100644"
-
-
-class Forge(Protocol):
-    """GitHub with one repository, for one finished run. A change that comes too late raises :class:`Overtaken`."""
-
-    def look(self) -> Site:
-        """Return what there is now."""
-        ...
-
-    def push(self, expected: str | None, attempt: int) -> str:
-        """Put the patch on the failure's branch, whose head is still ``expected``, and return the new commit."""
-        ...
-
-    def create(self) -> Pull:
-        """Open the pull request."""
-        ...
-
-    def update(self, pull: Pull) -> Pull:
-        """Give an open pull request the new title and body."""
-        ...
-
-    def comment(self, pull: Pull, kind: str) -> None:
-        """Leave a comment of that kind."""
-        ...
-
-    def close(self, pull: Pull) -> None:
-        """Close a pull request; its branch stays."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """What became of it: ``head_sha`` is the branch's commit where one was pushed; ``reason`` is never empty."""
-
-    operation: Operation
-    reason: str
-    branch: str = ""
-    number: int | None = None
-    url: str = ""
-    head_sha: str = ""
-    notes: tuple[str, ...] = field(default=())
-
-
-def settle(run: Finished, policy: Policy, forge: Forge) -> Published:
-    """Look, plan and do, again where somebody else was quicker; the same run a second time changes nothing."""
-    overtaken = ""
-    for _ in range(LOOKS):
-        try:
-            chosen = plan(run, forge.look(), policy)
-            return replace(_carry_out(chosen, forge), branch=policy.branch(run))
-        except Overtaken as error:
-            overtaken = str(error)
-    reason = f"GitHub changed {LOOKS} times while it was looked at ({overtaken}); the next run tries again"
-    return Published(Operation.NONE, reason, branch=policy.branch(run))
-
-
-def _carry_out(chosen: Plan, forge: Forge) -> Published:
-    for pull in (*chosen.close, *([chosen.pull] if chosen.pull else [])):
-        if pull.number in chosen.notes:
-            forge.comment(pull, chosen.notes[pull.number])
-            chosen = replace(chosen, notes={n: kind for n, kind in chosen.notes.items() if n != pull.number})
-    for pull in chosen.close:
-        forge.close(pull)
-    sha = forge.push(chosen.expected, chosen.attempt) if chosen.push else ""
-    shown = chosen.pull
-    if chosen.push:
-        shown = forge.update(chosen.pull) if chosen.pull else forge.create()
-    number, url = (shown.number, shown.url) if shown else (None, "")
-    return Published(chosen.operation, chosen.reason, number=number, url=url, head_sha=sha)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """What to publish, and where: a record's ``folder``, ``owner/name``, the base branch (empty: the default one).
 
-    ``digest`` is what the patch must have, where another job named it; ``title`` and ``message`` replace ours.
+    ``above`` is the branch that the base itself is to be merged into. ``digest`` is what the patch must have, where
+    another job named it; ``title`` and ``message`` replace ours.
     """
 
     folder: Path
     repository: str
     token: str = field(repr=False)
     base: str = ""
+    above: str = ""
     server: str = "https://github.com"
     api: str = "https://api.github.com"
     digest: str = ""
@@ -140,7 +61,7 @@ def publish(request: Request) -> Published:
     paper = inspection.read(Record(request.folder), request.digest or None)
     github = GitHub(request.api, request.token, request.sleep)
     base = request.base or str(github.get(f"/repos/{request.repository}")["default_branch"])
-    run = paper.finished(request.repository, base)
+    run = replace(paper.finished(request.repository, base), above=request.above)
     with tempfile.TemporaryDirectory(prefix="noepi-publish-") as folder:
         address = f"{request.server.rstrip('/')}/{request.repository}.git"
         clone = Clone.at(Path(folder).resolve(), address, request.token)
@@ -174,7 +95,7 @@ def _forge(request: Request, paper: Paper, run: Finished, github: GitHub, clone:
         policy=request.policy,
         page=Page(
             words,
-            lambda remarks: pull_request.body(replace(told, remarks=(*_moved(paper), *remarks))),
+            lambda remarks: pull_request.body(replace(told, remarks=(*_untidy(paper), *remarks))),
             lambda kind: pull_request.note(kind, told if paper.patch.changes else None, run.base),
         ),
         wishes=request.wishes,
@@ -189,7 +110,7 @@ def _words(title: str, run: Finished) -> str:
     return pull_request.spoken_for(title + share) if title else ""
 
 
-def _moved(paper: Paper) -> tuple[str, ...]:
+def _untidy(paper: Paper) -> tuple[str, ...]:
     if paper.result.get("dirty") is not True:
         return ()
     return ("The work tree of the run differed from that commit in other files than those of the patch.",)
@@ -204,9 +125,11 @@ def _check(request: Request) -> None:
         raise UsageError(f"{request.repository!r} is no repository", hint="Name it as OWNER/NAME with --repo.")
     if not request.token:
         raise UsageError("there is no token to publish with", hint="Set GITHUB_TOKEN, or name another variable.")
-    for name in (request.policy.prefix, request.base):
-        if name and not plain_branch(name):
-            raise UsageError(f"{name!r} can be no branch", hint="Letters, digits, dots, dashes and slashes can.")
+    if not plain_branch(request.policy.prefix):
+        hint = "Begin our branches with letters, digits, dots, dashes and slashes."
+        raise UsageError(f"{request.policy.prefix!r} can be no branch", hint=hint)
+    if request.base and not possible_branch(request.base):
+        raise UsageError(f"{request.base!r} can be no branch", hint="Name a branch of the repository.")
     for address in (request.server, request.api):
         parts = urlsplit(address)
         near = parts.hostname in ("127.0.0.1", "localhost", "::1")

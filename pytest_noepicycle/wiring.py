@@ -121,6 +121,7 @@ class _Desk:
     purse: Purse
     skipped: tuple[Skipped, ...]
     kept: graph.Kept | None
+    earlier: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +181,10 @@ class _Run:
             heard=heard(before.events, before.kept.state.calls) if before else None,
             keep_content=self.settings.record_content,
         )
-        return _Desk(shot, record, journal, progress, purse, self._factory.skipped(), before.kept if before else None)
+        skipped = self._factory.skipped()
+        if before is None:
+            return _Desk(shot, record, journal, progress, purse, skipped, None)
+        return _Desk(shot, record, journal, progress, purse, skipped, before.kept, tuple(before.events))
 
     def _walk(self, desk: _Desk, stack: contextlib.ExitStack) -> State:
         blocked = frozenset(skipped.rung for skipped in desk.skipped)
@@ -205,6 +209,7 @@ class _Run:
         stack.callback(executor.shutdown, wait=True, cancel_futures=True)
         stack.callback(pool.close)  # first, so that no thread waits for a candidate that nobody wants
         memory, ground = Memory(), self._territory(desk.shot)
+        arming = self._arming(desk.progress.stage, desk)
         return Work(
             session=self.session,
             settings=self.settings,
@@ -215,7 +220,7 @@ class _Run:
             run_fresh=pool.run_fresh,
             executor=executor,
             width=width,
-            proposers=self._arming(desk.progress.stage).proposers(desk.purse, lambda: self._seconds_left(memory)),
+            proposers=arming.proposers(desk.purse, lambda: self._seconds_left(memory)),
             blocked=blocked,
             purse=desk.purse,
             journal=desk.journal,
@@ -225,6 +230,7 @@ class _Run:
             told=self._told,
             gate=Gate(ground),
             memory=memory,
+            preview=arming.preview,
             grade=self._grade if self.hooks is not None else no_grade,
         )
 
@@ -232,11 +238,14 @@ class _Run:
     def _factory(self) -> Arming:
         return self._arming(lambda text: None)
 
-    def _arming(self, note: Callable[[str], None]) -> Arming:
+    def _arming(self, note: Callable[[str], None], desk: _Desk | None = None) -> Arming:
         chosen = self.ladder, self.session.tree, self.sandbox.runs_model_code
         if self.arm is not None:
             return self.arm(*chosen)
-        return ProposerFactory(*chosen, Transfer(self.settings.context_transfer), note)
+        factory = ProposerFactory(*chosen, Transfer(self.settings.context_transfer), note)
+        if desk is None or desk.kept is None:
+            return factory
+        return replace(factory, earlier=desk.earlier, finished=len(desk.kept.state.attempts))
 
     def _seconds_left(self, memory: Memory) -> float:
         """Return how long a call to a model may take: what is left but for the proof."""

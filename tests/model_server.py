@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import ssl
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import urlsplit
 
 KEY = "sk-test"
 _SAMPLING = frozenset({"temperature", "top_p", "top_k"})
@@ -58,13 +60,15 @@ class Request:
     def prompt(self) -> str:
         """Return the text of the last message."""
         content = self.body["messages"][-1]["content"]
-        return content if isinstance(content, str) else "".join(block["text"] for block in content)
+        if isinstance(content, str):
+            return content
+        return "".join(block.get("text") or block["content"] for block in content)
 
 
 class ModelServer:
     """Answers from a script, in the order in which steps were added; without one left it answers 400."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[Request] = []
         self.served: list[Mapping[str, Any]] = []
         self._script: deque[Step] = deque()
@@ -72,6 +76,8 @@ class ModelServer:
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         self._http.daemon_threads = False
         self._http.desk = self  # type: ignore[attr-defined]
+        if tls is not None:
+            self._http.socket = tls.wrap_socket(self._http.socket, server_side=True, do_handshake_on_connect=False)
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self._thread.start()
 
@@ -142,9 +148,10 @@ class _Handler(BaseHTTPRequestHandler):
         problem = _problem(body, headers.get("anthropic-version", ""))
         if problem:
             return self._error(400, problem)
-        if self.path == "/v1/messages/count_tokens":
+        path = urlsplit(self.path).path  # a proxy is asked with the whole address
+        if path == "/v1/messages/count_tokens":
             return self._json(200, {"input_tokens": len(raw) // 4})
-        if self.path != "/v1/messages":
+        if path != "/v1/messages":
             return self._error(404, f"no such path: {self.path}")
         return self._react(self._desk.next_step(), body)
 
@@ -209,9 +216,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def running() -> Iterator[ModelServer]:
-    """Run a server for as long as the block lasts."""
-    server = ModelServer()
+def running(tls: ssl.SSLContext | None = None) -> Iterator[ModelServer]:
+    """Run a server for as long as the block lasts, over TLS where a context is given."""
+    server = ModelServer(tls)
     try:
         yield server
     finally:
@@ -268,11 +275,18 @@ def _problem(body: Mapping[str, Any], version: str) -> str | None:
     roles = [message["role"] for message in body["messages"]]
     if not roles or roles[0] != "user" or any(a == b for a, b in itertools.pairwise(roles)):
         return "messages: roles must alternate between user and assistant, and begin with user"
+    for asked, told in itertools.pairwise(body["messages"]):
+        if asked["role"] == "assistant" and _calls(asked) != {block["tool_use_id"] for block in told["content"]}:
+            return "messages: each tool_use must have a tool_result in the next message"
     for tool in body.get("tools", ()):
         problem = _schema_problem(tool["input_schema"], "tools.0.input_schema") if tool.get("strict") else None
         if problem:
             return problem
     return _choice_problem(body)
+
+
+def _calls(message: Mapping[str, Any]) -> set[str]:
+    return {block["id"] for block in message["content"] if block["type"] == "tool_use"}
 
 
 def _choice_problem(body: Mapping[str, Any]) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import urllib.parse
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_noepicycle.adapters.github import GitHub, GitHubError
@@ -32,7 +32,7 @@ class Wishes:
     workflow: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GitHubForge:
     """The repository as publishing sees it. ``paths`` are the patch's, ``write`` makes its commit for an attempt.
 
@@ -64,6 +64,7 @@ class GitHubForge:
             pulls=tuple(self._pulls()),
             on_base=not moved or self._holds(base_head),
             fits=not moved or self._fits(base_head),
+            inherited=self._inherited(),
         )
 
     def push(self, expected: str | None, attempt: int) -> str:
@@ -80,6 +81,8 @@ class GitHubForge:
         try:
             made = self._post_pull(wanted, self.wishes.draft)
         except GitHubError as error:
+            if error.status == 403:
+                error.hint += f" The branch {self.branch} is there: a person can open the pull request from it."
             if not self.wishes.draft or error.status != 422 or "draft" not in str(error).lower():
                 raise
             self.remarks.append(_NO_DRAFTS)
@@ -124,6 +127,15 @@ class GitHubForge:
         self.clone.fetch(base_head)
         then, now = self.clone.files(self.run.commit), self.clone.files(base_head)
         return all(then.get(path) == now.get(path) for path in self.paths)
+
+    def _inherited(self) -> Pull | None:
+        """Return the open pull request that mends the same failure in the branch above, if there is one."""
+        if not self.run.above:
+            return None
+        branch = self.policy.branch(replace(self.run, base=self.run.above))
+        owner = self.run.repository.partition("/")[0]
+        found = self.github.every(self._path("pulls"), head=f"{owner}:{branch}", state="open")
+        return next((self._pull(made) for made in found if self._is_here(made) and made["head"]["ref"] == branch), None)
 
     def _pulls(self) -> list[Pull]:
         """Return ours: all of this failure's branch, newest first, and the open ones of the base's other failures."""

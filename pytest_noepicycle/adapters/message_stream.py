@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 from pytest_noepicycle.domain.budget import Usage
@@ -29,8 +30,8 @@ class BrokenOff(ConnectionError):
 class Reply:
     """An answer as it arrives, event by event; ``begun`` says that the model has been at work."""
 
-    def __init__(self, tool_name: str) -> None:
-        self._tool_name = tool_name
+    def __init__(self, tool_name: str, others: frozenset[str] = frozenset()) -> None:
+        self._tools, self._converses = {tool_name} | others, bool(others)
         self._blocks: dict[int, dict[str, Any]] = {}
         self._written: dict[int, str] = {}
         self._usage: dict[str, Any] = {}
@@ -47,8 +48,10 @@ class Reply:
             self._blocks[event["index"]] = dict(event["content_block"])
         elif kind == "content_block_delta":
             delta, index = event["delta"], event["index"]
-            written = delta.get("text") or delta.get("partial_json") or ""
+            written = delta.get("text") or delta.get("partial_json") or delta.get("thinking") or ""
             self._written[index] = self._written.get(index, "") + written
+            if "signature" in delta:
+                self._blocks[index]["signature"] = delta["signature"]
         elif kind == "message_delta":
             self._finish(event)
 
@@ -60,8 +63,14 @@ class Reply:
         """
         if self._end is None:
             raise BrokenOff("the answer broke off")
-        data = None if self._end in _UNFINISHED else self._data()
-        return Answer(data, self._text(), self._end, _usage(self._usage), {**self._about, "usage": self._usage})
+        call = None if self._end in _UNFINISHED else self._call()
+        data = self._input(call) if call is not None else None
+        about = {**self._about, "usage": self._usage}
+        answer = Answer(data, self._text(), self._end, _usage(self._usage), about)
+        if call is None or not self._converses:
+            return answer
+        block = self._blocks[call]
+        return replace(answer, tool=str(block["name"]), call=str(block.get("id", "")), said=self._said())
 
     def _start(self, message: Mapping[str, Any]) -> None:
         self.begun = True
@@ -79,12 +88,30 @@ class Reply:
         texts = [(index, block) for index, block in sorted(self._blocks.items()) if block.get("type") == "text"]
         return "".join(block.get("text", "") + self._written.get(index, "") for index, block in texts)
 
-    def _data(self) -> Mapping[str, Any] | None:
-        for index, block in sorted(self._blocks.items()):
-            if block.get("type") == "tool_use" and block.get("name") == self._tool_name:
-                written = self._written.get(index)
-                return _object(written) if written else block.get("input")
-        return None
+    def _call(self) -> int | None:
+        """Return which block calls one of the tools."""
+        calls = (
+            index
+            for index, block in sorted(self._blocks.items())
+            if block.get("type") == "tool_use" and block.get("name") in self._tools
+        )
+        return next(calls, None)
+
+    def _input(self, index: int) -> Mapping[str, Any] | None:
+        written = self._written.get(index)
+        return _object(written) if written else self._blocks[index].get("input")
+
+    def _said(self) -> tuple[Mapping[str, Any], ...]:
+        """Return the blocks as they are sent back: with all that was written, and thoughts with their signature."""
+        return tuple(self._whole(index, block) for index, block in sorted(self._blocks.items()))
+
+    def _whole(self, index: int, block: Mapping[str, Any]) -> Mapping[str, Any]:
+        kind, written = block.get("type"), self._written.get(index, "")
+        if kind == "tool_use":
+            return {**block, "input": self._input(index) or {}}
+        if kind in ("text", "thinking"):
+            return {**block, kind: block.get(kind, "") + written}
+        return block
 
 
 class Watch:

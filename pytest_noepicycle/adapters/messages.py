@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from pytest_noepicycle.adapters.message_stream import BrokenOff, Reply, Watch
-from pytest_noepicycle.domain.ladder import Rung
+from pytest_noepicycle.domain.ladder import PROVIDERS, Rung
 from pytest_noepicycle.errors import LadderError, ProviderError
 from pytest_noepicycle.ports import Answer, Question
 
@@ -27,10 +27,10 @@ class MessagesModel:
     """A model behind any server that speaks the Messages API: one call, one answer, no retries of its own."""
 
     def __init__(self, rung: Rung, api_key: str) -> None:
-        if rung.provider != "anthropic":
+        if rung.provider not in PROVIDERS:
             raise LadderError(
-                f"{rung.name}.provider: {rung.provider!r} is not known; 'anthropic' together with a base_url "
-                "reaches every server that speaks the Messages API"
+                f"{rung.name}.provider: {rung.provider!r} is none of {', '.join(PROVIDERS)}; 'anthropic' together "
+                "with a base_url reaches every server that speaks the Messages API"
             )
         self._rung = rung
         self._api_key = api_key or "not-needed"
@@ -56,7 +56,8 @@ class MessagesModel:
         import anthropic
         import httpx2
 
-        reply, watch = Reply(question.tool_name), Watch(seconds)
+        others = frozenset(tool.name for tool in question.more_tools)
+        reply, watch = Reply(question.tool_name, others), Watch(seconds)
         try:
             with (
                 self._client(seconds) as client,
@@ -68,43 +69,47 @@ class MessagesModel:
             return reply.answer()
         except (anthropic.AnthropicError, httpx2.HTTPError, OSError, ValueError, KeyError, TypeError) as error:
             raise self._explained(error, begun=reply.begun, expired=watch.expired) from error
+        except Exception as error:
+            if not _of_a_cloud(error):
+                raise
+            raise self._explained(error, begun=reply.begun, expired=watch.expired) from error
 
-    def _client(self, seconds: float) -> anthropic.Anthropic:
+    def _client(self, seconds: float) -> anthropic.Anthropic | anthropic.AnthropicBedrock | anthropic.AnthropicVertex:
         """Open a client for one call: no connection outlives its answer."""
         import anthropic
 
+        wire: dict[str, Any] = {
+            "base_url": self._rung.base_url,
+            "max_retries": 0,
+            "timeout": anthropic.Timeout(max(seconds, 0.1), connect=max(0.1, min(seconds, 15.0))),
+            # A redirect could carry the key and the project's code to another host.
+            "http_client": anthropic.DefaultHttpxClient(follow_redirects=False),
+            "open_telemetry": False,
+        }
+        if self._rung.provider == "bedrock":
+            return anthropic.AnthropicBedrock(**wire)
+        if self._rung.provider == "vertex":
+            return anthropic.AnthropicVertex(**wire)
         # The SDK sends the key as a bearer token; other servers of this API look for the older header.
         elsewhere = {"x-api-key": self._api_key} if self._rung.base_url else {}
-        return anthropic.Anthropic(
-            api_key=self._api_key,
-            base_url=self._rung.base_url,
-            max_retries=0,
-            timeout=anthropic.Timeout(max(seconds, 0.1), connect=max(0.1, min(seconds, 15.0))),
-            default_headers=elsewhere,
-            # A redirect could carry the key and the project's code to another host.
-            http_client=anthropic.DefaultHttpxClient(follow_redirects=False),
-            open_telemetry=False,
-        )
+        return anthropic.Anthropic(api_key=self._api_key, default_headers=elsewhere, **wire)
 
     def _request(self, question: Question) -> dict[str, Any]:
-        forced = {"type": "tool", "name": question.tool_name}
+        named = {"type": "tool", "name": question.tool_name}
+        forced = {"type": "any"} if question.more_tools else named
         return {
             "model": self._rung.model,
             "max_tokens": question.max_output,
             "system": [_cached(question.system)],
             "tools": [
-                {
-                    "name": question.tool_name,
-                    "description": question.tool_description,
-                    "input_schema": dict(question.tool),
-                    "strict": True,
-                }
+                _tool(question.tool_name, question.tool_description, question.tool),
+                *(_tool(tool.name, tool.description, tool.schema) for tool in question.more_tools),
             ],
             "tool_choice": {
                 **(forced if self._forces_tool else {"type": "auto"}),
                 "disable_parallel_tool_use": True,
             },
-            "messages": [{"role": "user", "content": _blocks(question)}],
+            "messages": [{"role": "user", "content": _blocks(question)}, *_conversation(question)],
         }
 
     def _sampling(self) -> dict[str, Any]:
@@ -122,7 +127,9 @@ class MessagesModel:
         if kind == "bad_request" and self._forces_tool and "tool_choice" in str(error):
             # A model that cannot be made to use a tool; the system text asks for it as well.
             self._forces_tool, retryable = False, True
-        hint = _HINTS[kind].format(key=self._rung.api_key_env or "the key", model=self._rung.model)
+        key = self._rung.api_key_env or "the key"
+        credentials = key if self._rung.provider == "anthropic" else f"the credentials for {self._rung.provider}"
+        hint = _HINTS[kind].format(key=credentials, model=self._rung.model)
         said = f"{self._rung.name}: {_SAYS[kind]} ({_short(error)})"
         return ProviderError(said, kind=kind, retryable=retryable, retry_after=_retry_after(error), hint=hint)
 
@@ -164,7 +171,7 @@ _SAYS = {
     "malformed": "the server's answer cannot be read",
 }
 _HINTS = {
-    "auth": "Check {key}: is it set, valid, and paid for?",
+    "auth": "Check {key}: is it set, valid, and allowed to use this model?",
     "unknown_model": "Check that the model {model!r} exists there and that the key may use it.",
     "too_large": "Fewer failing tests at once make a smaller request: select some with -k.",
     "rate_limited": "Wait a little, or raise the limit of the key.",
@@ -191,12 +198,18 @@ def _classify(error: Exception) -> tuple[str, bool]:
         return "timeout", True
     if isinstance(error, anthropic.APIConnectionError | httpx2.HTTPError | BrokenOff | OSError):
         return "connection", True
-    return "malformed", False
+    return ("auth" if _of_a_cloud(error) else "malformed"), False
+
+
+def _of_a_cloud(error: Exception) -> bool:
+    """Whether it comes from the libraries that find a cloud's credentials, or says that there are none."""
+    library = type(error).__module__.partition(".")[0]
+    return library in ("boto3", "botocore", "google") or (isinstance(error, RuntimeError) and "resolve" in str(error))
 
 
 def _takes_forced_tool(model: str) -> bool:
     """Whether a model can be made to use a tool: Claude from generation 5 on thinks first and answers 400."""
-    named = re.match(r"claude-[a-z]+-(\d+)", model)
+    named = re.search(r"claude-[a-z]+-(\d+)", model)
     return named is None or int(named.group(1)) < 5
 
 
@@ -235,6 +248,20 @@ def _cached(text: str) -> dict[str, Any]:
 def _blocks(question: Question) -> list[dict[str, Any]]:
     stable = [_cached(question.stable)] if question.stable else []
     return [*stable, {"type": "text", "text": question.prompt}]
+
+
+def _tool(name: str, description: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": name, "description": description, "input_schema": dict(schema), "strict": True}
+
+
+def _conversation(question: Question) -> Iterator[dict[str, Any]]:
+    """Yield the turns so far: what the model said, and what its call came to; the last of them may be cached."""
+    for turn in question.turns:
+        yield {"role": "assistant", "content": [dict(block) for block in turn.said]}
+        result: dict[str, Any] = {"type": "tool_result", "tool_use_id": turn.call, "content": turn.result}
+        if turn is question.turns[-1]:
+            result["cache_control"] = {"type": "ephemeral"}
+        yield {"role": "user", "content": [result]}
 
 
 def _bytes(value: object) -> int:

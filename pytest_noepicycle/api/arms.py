@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from pytest_noepicycle.adapters.clouds import CLOUDS
 from pytest_noepicycle.adapters.keys import api_key
+from pytest_noepicycle.domain.context import Context
+from pytest_noepicycle.domain.estimate import Estimate
 from pytest_noepicycle.domain.ladder import Ladder, Rung
 from pytest_noepicycle.domain.run import Skipped
-from pytest_noepicycle.errors import ProviderError, UsageError
-from pytest_noepicycle.ports import Answer, Proposer, Question
-from pytest_noepicycle.proposers import ProposerFactory
-from pytest_noepicycle.rungs.briefed import BriefedRung
+from pytest_noepicycle.errors import UsageError
+from pytest_noepicycle.ports import Proposer
+from pytest_noepicycle.proposers import Ask, ProposerFactory, Seconds
 from pytest_noepicycle.rungs.foreign import ForeignLoop, ForeignRung, Wait
 from pytest_noepicycle.rungs.handover import Handover, Transfer
 from pytest_noepicycle.rungs.ways import Way
-from pytest_noepicycle.supervisor.purse import BudgetExhausted, BudgetOverrun, Purse
+from pytest_noepicycle.supervisor.purse import Purse
 from pytest_noepicycle.supervisor.tab import Tab
 
-Seconds = Callable[[], float]
-Ask = Callable[[Question], Answer]
 NO_MODEL_CODE = "code from a model needs Docker, or sandbox='process'"
 
 
@@ -40,29 +40,25 @@ class ModelArms:
         """Return the values that must leave this process in no text."""
         return self.shipped.secrets()
 
+    def preview(self, context: Context) -> Estimate | None:
+        """Return what would be asked and could cost; nothing is asked."""
+        return self._told.preview(context)
+
     def proposers(self, purse: Purse, seconds: Seconds) -> dict[str, Proposer]:
         """Return a proposer of patches for each rung, all of them with the same handover."""
-        over = self.handover(purse, seconds)
-        rungs = self.shipped.ladder.rungs.values()
-        return {
-            rung.name: BriefedRung(self.shipped.asking(rung, purse, seconds), rung, over, self.task) for rung in rungs
-        }
+        return self._told.proposers(purse, seconds)
 
     def handover(self, purse: Purse, seconds: Seconds) -> Handover:
         """Return what passes on what was tried, briefed by the cheapest model where the transfer asks for it."""
-        ask = self.cheapest(purse, seconds, "briefing") if self.transfer is Transfer.SUMMARY else None
-        lacking = (BudgetExhausted, BudgetOverrun, ProviderError)
-        return Handover(self.transfer, ask, lacking, self.note)
+        return self._told.handover(purse, seconds)
 
     def cheapest(self, purse: Purse, seconds: Seconds, purpose: str) -> Ask | None:
         """Return a function that asks the cheapest model that can be used, or None where there is none."""
-        cannot = {skipped.rung for skipped in self.skipped()}
-        usable = [rung for rung in self.shipped.ladder.rungs.values() if rung.name not in cannot]
-        priced = [rung for rung in usable if rung.price is not None] or usable
-        if not priced:
-            return None
-        rung = min(priced, key=lambda one: one.price.output if one.price else 0.0)
-        return self.shipped.asking(rung, purse, seconds, purpose)
+        return self.shipped.cheapest(purse, seconds, purpose)
+
+    @property
+    def _told(self) -> ProposerFactory:
+        return replace(self.shipped, transfer=self.transfer, note=self.note, task=self.task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +79,10 @@ class LoopArms:
     def secrets(self) -> tuple[str, ...]:
         """Return the values that must leave this process in no text."""
         return ProposerFactory(self.ladder, ".", self.runs_model_code).secrets()
+
+    def preview(self, context: Context) -> Estimate | None:
+        """Return nothing: what an inner loop asks is its own business."""
+        return None
 
     def proposers(self, purse: Purse, seconds: Seconds) -> dict[str, Proposer]:
         """Return the inner loop as a proposer of patches for each rung."""
@@ -115,7 +115,8 @@ def usable(ladder: Ladder, folder: str) -> None:
 
     :raises UsageError: where none can, with what to set.
     """
-    lacking = [rung for rung in ladder.rungs.values() if api_key(rung.api_key_env, folder) is None]
+    with_key = [rung for rung in ladder.rungs.values() if rung.provider not in CLOUDS]
+    lacking = [rung for rung in with_key if api_key(rung.api_key_env, folder) is None]
     if len(lacking) == len(ladder.rungs):
         names = " or ".join(dict.fromkeys(rung.api_key_env for rung in lacking))
         raise UsageError(

@@ -44,7 +44,7 @@ def run(given: argparse.Namespace) -> int:
 
     done = publishing.publish(_request(given))
     if given.json:
-        print_json(asdict(done))
+        print_json({"schema_version": 1, **asdict(done)})
         return DONE
     print(f"{done.operation}: {done.reason}")
     for line in (done.url, *done.notes):

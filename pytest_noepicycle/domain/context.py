@@ -10,6 +10,7 @@ from pytest_noepicycle.domain.guard import Territory
 from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.run import Attempt
 from pytest_noepicycle.domain.score import Baseline
+from pytest_noepicycle.domain.trial import Report
 
 Coverage = Mapping[str, Mapping[str, frozenset[int]]]
 
@@ -31,7 +32,7 @@ class Context:
     ``best`` is the best patch so far and ``failures`` are those that remain with it; ``read`` returns a file's
     bytes as ``best`` leaves them; ``suspects`` are ranked, the likeliest first, on the lines of the files as
     ``best`` leaves them; ``coverage`` was taken with ``best`` in place; ``never_send`` are patterns of files that
-    no question to a model may hold.
+    no question to a model may hold; ``try_tests`` runs tests with a patch in the sandbox, where a rung may do that.
     """
 
     baseline: Baseline
@@ -47,6 +48,7 @@ class Context:
     tokens_left: int = 0
     never_send: tuple[str, ...] = ()
     max_seconds: float = 600.0
+    try_tests: Callable[[Patch, tuple[str, ...]], Report] | None = None
 
     @property
     def remaining(self) -> tuple[str, ...]:

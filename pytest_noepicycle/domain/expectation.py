@@ -38,9 +38,9 @@ def expectations(failures: Iterable[Failure]) -> tuple[str, ...]:
 
 
 def _sentence(failure: Failure) -> str:
-    lines = [line.strip() for line in failure.message.splitlines() if line.strip()]
+    lines = [line.strip() for line in failure.said.splitlines() if line.strip()]
     if not lines:
-        return ""
+        return f"{failure.exception} must not be raised{_place(failure)}" if failure.exception else ""
     missing = _NOT_RAISED.fullmatch(lines[0])
     if missing:
         return f"{_exceptions(missing['what'] or missing['name'])} must be raised, and nothing is"

@@ -38,6 +38,14 @@ class Failure:
     text: str = ""
 
     @property
+    def said(self) -> str:
+        """Return the message; where there was none and the report stands for it, what the report says of the error."""
+        if not self.message or not self.text.startswith(self.message):
+            return self.message
+        told = [line[1:].strip() for line in self.message.splitlines() if line.startswith("E ")]
+        return "\n".join(line for line in told if line != self.exception) if told else self.message
+
+    @property
     def signature(self) -> str:
         """Return what stays the same when the same fault shows again (numbers and addresses do not)."""
         place = self.frames[-1] if self.frames else None

@@ -10,11 +10,10 @@ from pytest_noepicycle.errors import LadderError
 
 STOP = "stop"
 EDGES = ("on_plateau", "on_regression", "on_fixation", "on_budget_low", "on_error")
+PROVIDERS = ("anthropic", "bedrock", "vertex")
 KINDS = ("search", "model", "agent")
-_RUNG_KEYS = frozenset(
-    ("kind", "provider", "model", "base_url", "api_key_env", "price", "max_output", "temperature", "samples", "steps")
-    + EDGES
-)
+_MODEL_KEYS = ("provider", "model", "base_url", "api_key_env", "price", "max_output", "temperature", "samples", "steps")
+_RUNG_KEYS = frozenset(("kind", *_MODEL_KEYS, *EDGES))
 _DEEPSEEK = (
     "noepicycle: the ladder {name!r} sends code to DeepSeek, which is subject to Chinese data jurisdiction. "
     "Do not use it with proprietary, sensitive or regulated code; the default ladder uses Claude models only."
@@ -64,6 +63,11 @@ class Rung:
     samples: int = 1
     steps: int = 8
     edges: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks a model, and so needs a key and may cost money."""
+        return self.kind != "search"
 
     def edge(self, name: str) -> str:
         """Return where a signal leads: a rung's name or ``stop``."""
@@ -193,9 +197,7 @@ def _rung(name: str, data: object, where: str) -> Rung:
     )
 
 
-def _count(
-    values: Mapping[str, Any], key: str, default: int, where: str, what: str, most: int | None = None
-) -> int:
+def _count(values: Mapping[str, Any], key: str, default: int, where: str, what: str, most: int | None = None) -> int:
     value = values.get(key, default)
     if isinstance(value, bool) or not isinstance(value, int) or value < 1 or (most is not None and value > most):
         raise LadderError(f"{where}.{key}: {value!r} is not {what}")
@@ -204,10 +206,10 @@ def _count(
 
 def _typed(values: Mapping[str, Any], where: str) -> None:
     """See that what is passed on as it stands has the type that it must have."""
-    if values.get("provider", "anthropic") != "anthropic":
+    if values.get("provider", "anthropic") not in PROVIDERS:
         raise LadderError(
-            f"{where}.provider: {values['provider']!r} is not known; 'anthropic' together with a base_url reaches "
-            "every server that speaks the Messages API"
+            f"{where}.provider: {values['provider']!r} is none of {', '.join(PROVIDERS)}; 'anthropic' together with a "
+            "base_url reaches every server that speaks the Messages API"
         )
     for key in ("base_url", "api_key_env"):
         if values.get(key) is not None and not isinstance(values[key], str):
@@ -219,7 +221,8 @@ def _typed(values: Mapping[str, Any], where: str) -> None:
 
 def _known_price(values: Mapping[str, Any], name: str) -> Price | None:
     """The price of a shipped model stands for it in any ladder, at its own provider's server only."""
-    return None if values.get("base_url") else PRICES.get(str(values.get("model", name)))
+    elsewhere = values.get("base_url") or values.get("provider", "anthropic") != "anthropic"
+    return None if elsewhere else PRICES.get(str(values.get("model", name)))
 
 
 def _price(data: object, where: str) -> Price:

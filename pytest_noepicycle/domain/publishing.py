@@ -15,6 +15,7 @@ IDENTITY = "github-actions[bot]", "41898282+github-actions[bot]@users.noreply.gi
 _NOTE = re.compile(r"<!-- noepi:note ([\w-]+) -->")
 _TRAILER = re.compile(r"^Noepi-([A-Z][a-z]+): (\S+)$", re.MULTILINE)
 _PLAIN_BRANCH = re.compile(r"(?!.*(?:\.\.|//|@\{|\.lock$|/$|\.$))[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
+_NO_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|//|@\{|^/|/$|\.$|\.lock$")
 _NAME_LENGTH = 12
 
 
@@ -35,7 +36,8 @@ class Operation(StrEnum):
 class Finished:
     """A finished run as far as publishing asks: ``commit`` is where it was proven, ``digest`` names the patch's bytes.
 
-    ``green`` means that no test failed at all; ``stop`` is the run's stop reason.
+    ``green`` means that no test failed at all; ``stop`` is the run's stop reason. ``above`` is the branch that ``base``
+    itself is to be merged into, where it belongs to a pull request.
     """
 
     repository: str
@@ -48,6 +50,7 @@ class Finished:
     proven: bool = False
     green: bool = False
     stop: str = ""
+    above: str = ""
 
     @property
     def fingerprint(self) -> str:
@@ -118,7 +121,7 @@ class Site:
     """GitHub as it was looked at: the base branch's head, the failure's branch, our pull requests, newest first.
 
     ``on_base`` says whether the run's commit belongs to the base branch, ``fits`` whether the files of the patch are
-    at the base's head still what the patch was made for.
+    at the base's head still what the patch was made for. ``inherited`` mends the same failure in the branch above.
     """
 
     base_head: str
@@ -126,6 +129,7 @@ class Site:
     pulls: tuple[Pull, ...] = ()
     on_base: bool = True
     fits: bool = True
+    inherited: Pull | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +184,8 @@ def _unpublishable(run: Finished, site: Site, policy: Policy) -> Plan | None:
         return _nothing("the patch was not proven by a cold run")
     if not run.complete and not policy.partial:
         return _nothing(f"{run.fixed} of {run.targets} mended, and only complete fixes are to be published")
+    if site.inherited is not None:
+        return _nothing(f"the failure is inherited from {run.above}, where #{site.inherited.number} mends it")
     if not site.on_base:
         where = f"{run.commit[:9]} is not a commit of {run.base}"
         return _nothing(f"{where}: on a pull request, check out its head instead of the merge commit")
@@ -248,8 +254,13 @@ def head_of(sha: str, message: str, tree: str, email: str) -> Head:
 
 
 def plain_branch(name: str) -> bool:
-    """Whether a name can be a branch of git, and is one that no tool reads as anything else."""
+    """Whether a name can be a branch of ours: one that no tool reads as anything else."""
     return _PLAIN_BRANCH.fullmatch(name) is not None
+
+
+def possible_branch(name: str) -> bool:
+    """Whether git lets anybody's branch have that name."""
+    return not name.startswith("-") and _NO_BRANCH.search(name) is None and name != ""
 
 
 def marker(kind: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 
+from pytest_noepicycle.domain.estimate import Estimate
 from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.score import Baseline
 
@@ -175,6 +176,7 @@ class RunResult:
     why: str = ""
     suspects: tuple[str, ...] = ()
     choice: Choice | None = None
+    estimate: Estimate | None = None
     seconds: float = 0.0
     solution: str = ""
     tokens_spent: int = 0

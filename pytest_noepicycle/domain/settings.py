@@ -53,6 +53,7 @@ class Settings:
     keep_runs: int = 20
     context_transfer: str = "summary"  # summary, reset or full
     env: tuple[str, ...] = ()
+    network: tuple[int, ...] = ()  # ports of this machine's loopback
     editable: tuple[str, ...] = ()
     protect: tuple[str, ...] = ()
     product: tuple[str, ...] = ()

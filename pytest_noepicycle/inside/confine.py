@@ -15,7 +15,7 @@ import sys
 import time
 from typing import Any, Mapping
 
-from . import kernel, landlock, newroot, processes
+from . import kernel, landlock, loopback, newroot, processes
 
 NAMESPACES = "namespaces"
 LANDLOCK = "landlock"
@@ -40,6 +40,9 @@ def main() -> None:
     try:
         if plan["way"] == NAMESPACES:
             _separate()
+            newroot.bring_loopback_up()
+            if plan.get("services"):
+                loopback.hand_over(**plan["services"])
         processes.prctl(_PR_SET_CHILD_SUBREAPER, 1)
         program = os.fork()
         if program == 0:

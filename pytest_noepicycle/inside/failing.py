@@ -10,17 +10,23 @@ import _pytest
 import pluggy
 import pytest
 
+from .values import values_of
+
 _MESSAGE_BYTES = 4096
 _TEXT_BYTES = 8192
 _FRAMES = 40
 _OUTER_FRAMES = 10
+_TRACED = 5
 _MACHINERY = tuple(
     os.path.dirname(os.path.abspath(module)) + os.sep for module in (_pytest.__file__, pluggy.__file__, __file__)
 )
 
 
-def failure_of(excinfo: Any, text: str, root: str) -> Dict[str, Any]:
-    """Return a failure's record; without an exception, the report's text says all there is."""
+def failure_of(excinfo: Any, text: str, root: str, with_values: bool = False) -> Dict[str, Any]:
+    """Return a failure's record; without an exception, the report's text says all there is.
+
+    ``with_values`` adds what the local variables of the innermost frames in the tree held.
+    """
     text = text[-_TEXT_BYTES:]
     if excinfo is None:
         return {"exception": "", "message": text[:_MESSAGE_BYTES], "frames": [], "text": text}
@@ -30,7 +36,7 @@ def failure_of(excinfo: Any, text: str, root: str) -> Dict[str, Any]:
     return {
         "exception": type(error).__name__,
         "message": (_message(error) or text)[:_MESSAGE_BYTES],
-        "frames": _frames(error, root),
+        "frames": _frames(error, root, _TRACED if with_values else 0),
         "text": text,
     }
 
@@ -42,13 +48,21 @@ def _message(error: BaseException) -> str:
         return f"<the message cannot be shown: {type(second).__name__}>"
 
 
-def _frames(error: BaseException, root: str) -> List[List[Any]]:
-    """Return path, line and function of each step outside the machinery, the outermost first."""
-    found = []
+def _frames(error: BaseException, root: str, traced: int) -> List[List[Any]]:
+    """Return path, line and function of each step outside the machinery, the outermost first.
+
+    The last ``traced`` of those in the tree have their local variables as a fourth part.
+    """
+    found: List[List[Any]] = []
+    inside = []
     for frame, line in traceback.walk_tb(error.__traceback__):
         path = _path(frame.f_code.co_filename, root)
         if path is not None:
             found.append([path, line, frame.f_code.co_name])
+            if not os.path.isabs(path) and frame.f_code.co_name != "<module>":
+                inside.append((found[-1], frame))
+    for told, frame in inside[-traced:] if traced else ():
+        told.append(values_of(dict(frame.f_locals)))
     if isinstance(error, SyntaxError) and error.filename:
         path = _path(error.filename, root)
         if path is not None:

@@ -9,7 +9,8 @@ Engine to worker, on standard input::
      "plugins": [distributions whose pytest plugins were active], "uid": n|null, "gid": n|null,
      "limits": {"memory": bytes, "processes": n, "file_size": bytes},
      "keep": [mount points in root, never touched], "tmp": scratch folder of the child,
-     "empty": [more folders to empty after each trial], "confine": {...}}                         once, and first
+     "empty": [more folders to empty after each trial], "confine": {...},
+     "services": {"folder": where the door lies, "ports": [to listen on]}|null}                   once, and first
     {"do": "tar"} + a chunk of a tar of the tree, repeated; an empty chunk ends it
     {"do": "run", "trial": n, "files": [[path, size | -1 to delete], ...], "ids": [...]|null, "coverage": bool,
      "cold": bool, "stop_at_first_failure": bool, "brief": bool, "shuffled": bool, "seconds": s,

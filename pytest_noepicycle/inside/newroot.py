@@ -35,7 +35,6 @@ def build(plan: Mapping[str, Any]) -> None:
     _lay_accounts(plan)
     _lay_processes()
     kernel.call("sethostname", HOST_NAME.encode(), len(HOST_NAME))
-    _loopback_up()
     _seal()
 
 
@@ -133,7 +132,7 @@ def _lay_processes() -> None:
     kernel.mount("proc", NEW + "/proc", "proc", _SMALL | kernel.MS_NOEXEC)
 
 
-def _loopback_up() -> None:
+def bring_loopback_up() -> None:
     """Give tests the loopback device that they know; it leads nowhere else."""
     up, get_flags, set_flags = 0x1, 0x8913, 0x8914
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as device:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, NamedTuple, Optional, Sequence
+import socket
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Union
 
 import pytest
 
-Parse = Callable[[str], Any]
+Parse = Callable[[Any], Any]
 
 
 class Option(NamedTuple):
-    """One setting, ``--noepi-<name>`` and ``noepi_<name>``; ``parse`` turns text into a value or raises ValueError."""
+    """One setting, ``--noepi-<name>`` and ``noepi_<name>``; ``parse`` turns text into a value or raises ValueError.
+
+    The ini file gives words where the default is a tuple.
+    """
 
     name: str
     default: Any
@@ -48,8 +52,6 @@ def parsed(option: Option, given: Any, where: str) -> Any:
     """
     if given is None or given == "" or given == []:
         return option.default
-    if isinstance(given, list):
-        return tuple(given)
     try:
         return option.parse(given)
     except ValueError as error:
@@ -143,10 +145,34 @@ def _text(text: str) -> str:
     return text
 
 
-def _words(text: str) -> Sequence[str]:
-    return tuple(text.split())
+def _words(given: Union[str, List[str]]) -> Sequence[str]:
+    return tuple(given.split() if isinstance(given, str) else given)
 
 
+def _loopback_ports(given: Union[str, List[str]]) -> Sequence[int]:
+    """Read services on this machine's loopback: ports or their names, with or without the host."""
+    ports = tuple(dict.fromkeys(_loopback_port(word) for word in _words(given)))
+    if len(ports) > MOST_SERVICES:
+        raise ValueError(_SERVICES)
+    return ports
+
+
+def _loopback_port(word: str) -> int:
+    match = re.fullmatch(r"(?:(?:localhost|127\.0\.0\.1|\[::1\]):)?([a-zA-Z0-9][\w+-]*)", word)
+    try:
+        port = int(match[1]) if match and match[1].isdecimal() else socket.getservbyname(match[1] if match else "")
+    except (OSError, ValueError):
+        port = 0
+    if not 0 < port < 65536:
+        raise ValueError(f"{_SERVICES}: {word!r} is none")
+    return port
+
+
+MOST_SERVICES = 8
+_SERVICES = (
+    f"a list of at most {MOST_SERVICES} services on this machine's loopback, such as 5432, localhost:5432,"
+    " 127.0.0.1:5432 or a name that the system knows (postgresql)"
+)
 _SHARE = "a share between 0 and 1"
 OPTIONS = (
     Option("ladder", "default", _text, "NAME|FILE", "Ladder of repairers: a shipped name, or a YAML file"),
@@ -207,6 +233,9 @@ OPTIONS = (
         ini_only=True,
     ),
     Option("env", (), _words, "NAMES", "Environment names let through to the tests", ini_only=True),
+    Option(
+        "network", (), _loopback_ports, "SERVICES", "Services on loopback that tests may reach (5432)", ini_only=True
+    ),
     Option("product", (), _words, "PATHS", "Paths a patch may touch, where they cannot be told", ini_only=True),
     Option("editable", (), _words, "PATTERNS", "Further files a patch may touch (data, templates)", ini_only=True),
     Option("protect", (), _words, "PATTERNS", "Files a patch may never touch", ini_only=True),

@@ -167,7 +167,7 @@ class Recorder:
         """Keep the failure with its report; outermost, so that unittest has put its own exception in place."""
         report = yield
         if report.outcome == "failed":
-            report.noepi_failure = failure_of(call.excinfo, _text(report), self._root)
+            report.noepi_failure = failure_of(call.excinfo, _text(report), self._root, not self._brief)
         return report
 
     @pytest.hookimpl(tryfirst=True)

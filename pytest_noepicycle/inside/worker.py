@@ -10,7 +10,7 @@ import tempfile
 import traceback
 from typing import Any, Dict, List, NoReturn, Optional, Tuple
 
-from . import frames, processes
+from . import frames, loopback, processes
 from .handover import execute, hold_only, leave, put
 from .tree import BadPath, Tree, empty, read_changes
 from .warming import preload
@@ -32,6 +32,7 @@ _DEFAULTS: Dict[str, Any] = {
     "tmp": None,
     "empty": [],
     "confine": None,
+    "services": None,
 }
 
 
@@ -220,6 +221,8 @@ def go_on() -> None:
 
 
 def _open(wire: Wire, setup: Dict[str, Any]) -> Worker:
+    if setup["services"]:
+        loopback.hand_over(**setup["services"])  # before anything that is not ours
     warm = preload(setup)
     spool = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker, and has no name
     while True:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
+from pytest_noepicycle.codec import decode
 from pytest_noepicycle.domain.run import Attempt
 from pytest_noepicycle.ports import Answer, Question
 
@@ -14,6 +16,7 @@ _MOST_BYTES = 24_000
 _BRIEFING_TOKENS = 1024
 _REPAIR = "make the failing tests of a Python project pass"
 _SHORTEST_QUOTE = 6  # characters; "return" and the like are words as well
+_ADDED = re.compile(r"\+(?!\+\+ )")
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _TOOL_NAME = "brief"
 _TOOL = {
@@ -62,6 +65,15 @@ class Handover:
         """Remember what was written in an attempt."""
         self._written[iteration] = text
 
+    def take_up(self, attempt: Attempt, text: str, before: Sequence[Attempt], briefing: str) -> None:
+        """Remember an attempt of an earlier part of the run, and what its rung was told when it took over."""
+        if attempt.rung != self._rung:
+            took_over = bool(self._rung and self._written)
+            self._text = self._as_told(briefing, before) if took_over else ""
+            self._rung = attempt.rung
+        if text:
+            self._written[attempt.iteration] = text
+
     def told(self, rung: str, task: str, attempts: Sequence[Attempt]) -> str:
         """Return what a rung is told of the attempts of others; the same until the next switch."""
         if rung != self._rung:
@@ -75,37 +87,70 @@ class Handover:
         return tuple(attempt for attempt in attempts if not mine or attempt.rung == rung)
 
     def _prepared(self, task: str, attempts: Sequence[Attempt]) -> str:
-        if self.transfer is Transfer.RESET:
-            return ""
-        tried = _tried(self._written, attempts)
+        if self.transfer is not Transfer.SUMMARY:
+            return self._as_told("", attempts)
+        return self._as_told(self._summary(task, _tried(self._written, attempts)), attempts)
+
+    def _as_told(self, summary: str, attempts: Sequence[Attempt]) -> str:
         if self.transfer is Transfer.FULL:
-            return f"Everything that was tried so far, oldest first:\n\n{tried}"
-        summary = self._summary(task, tried)
-        return f"Approaches tried:\n{summary}" if summary else ""
+            return f"Everything that was tried so far, oldest first:\n\n{_tried(self._written, attempts)}"
+        plain = _without_quotes(summary, self._written.values())
+        return f"Approaches tried:\n{plain}" if plain and self.transfer is Transfer.SUMMARY else ""
 
     def _summary(self, task: str, tried: str) -> str:
         if self.ask is None:
             return ""
-        question = Question(
-            _SYSTEM, f"Task: {task or _REPAIR}", f"What was tried:\n\n{tried}", _TOOL_NAME, "Hand over.", _TOOL, _BRIEFING_TOKENS
-        )
+        texts = (_SYSTEM, f"Task: {task or _REPAIR}", f"What was tried:\n\n{tried}")
+        question = Question(*texts, _TOOL_NAME, "Hand over.", _TOOL, _BRIEFING_TOKENS)
         try:
             said = (self.ask(question).data or {}).get("approaches_tried")
         except self.lacking as error:
             self.note(f"no briefing: {error}")
             return ""
-        return _without_quotes(said, self._written.values()) if isinstance(said, str) else ""
+        return said if isinstance(said, str) else ""
+
+
+def resumed(
+    handover: Handover, events: Iterable[Mapping[str, Any]], asking: Collection[str], finished: int
+) -> Handover:
+    """Return a handover that remembers what an earlier part of the run wrote, by its journal.
+
+    ``asking`` are the rungs that ask a model. Only the first ``finished`` attempts count: a later step is taken again.
+    """
+    pending: list[str] = []
+    attempts: list[Attempt] = []
+    briefings: dict[str, str] = {}
+    briefing = ""
+    for event in events:
+        kind, call = event["event"], event.get("call", "")
+        if kind == "candidate" and event["rung"] in asking:
+            pending.append(f"{event['note']}\n{event['diff']}")
+        elif kind == "call_reserved" and event["purpose"] == "briefing":
+            briefings[call] = ""
+        elif kind == "call_settled" and call in briefings:
+            briefing = str(((event.get("answer") or {}).get("data") or {}).get("approaches_tried", ""))
+        elif kind == "attempt":
+            made, text = decode(Attempt, event), "\n\n".join(pending)
+            pending = []
+            if made.iteration > finished:
+                continue
+            if made.rung in asking:
+                handover.take_up(made, text, attempts, briefing)
+            attempts.append(made)
+    return handover
 
 
 def _without_quotes(said: str, written: Iterable[str]) -> str:
-    """Return a briefing without fenced code, and without the lines that quote one of the failed texts.
+    """Return a briefing without fenced code, and without the lines that failed attempts have written.
 
     The model that writes it is asked to quote none; that none gets through is seen to here.
     """
-    failed = {line.lstrip("+- \t").strip() for text in written for line in text.split("\n") if line[:1] in "+-"}
-    quoted = {line for line in failed if len(line) >= _SHORTEST_QUOTE}
-    plain = _FENCED.sub("", said)
-    return "\n".join(line for line in plain.split("\n") if not any(quote in line for quote in quoted)).strip()
+    added = {line[1:].strip() for text in written for line in text.split("\n") if _ADDED.match(line)}
+    plain = _FENCED.sub("[code]", said)
+    for quote in sorted(added, key=len, reverse=True):
+        if len(quote) >= _SHORTEST_QUOTE:
+            plain = plain.replace(quote, "[code]")
+    return plain.strip()
 
 
 def _tried(written: Mapping[int, str], attempts: Sequence[Attempt]) -> str:

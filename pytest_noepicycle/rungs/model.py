@@ -27,11 +27,12 @@ class ModelOutcome(StrEnum):
     EDITS_DO_NOT_MATCH = "edits_do_not_match"
     REPEATS = "repeats"
     TEST_IS_WRONG = "test_is_wrong"
+    STEPS_USED_UP = "steps_used_up"
     EMPTY = "empty"
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class Reading:
     """An answer, read: with a patch only where it is ``proposed``."""
 
     outcome: ModelOutcome
@@ -39,7 +40,7 @@ class _Reading:
     patch: Patch | None = None
 
 
-_REPEATED = _Reading(ModelOutcome.REPEATS, "the very patch was tried before")
+REPEATED = Reading(ModelOutcome.REPEATS, "the very patch was tried before")
 
 
 class ModelRung:
@@ -55,11 +56,12 @@ class ModelRung:
     def propose(self, context: Context, size: prompt.Size = prompt.WHOLE) -> Iterator[Proposal]:
         """Ask as often at once as the rung says, a lean question once; yield each patch that comes of it."""
         self.last_outcome, self.last_note = None, ""
-        question = prompt.build(context, self._rung, size)
+        question = self._question(context, size)
         samples = 1 if size is prompt.LEAN else self._rung.samples
-        for reading in side_by_side(lambda: self._attempt(question, context), samples):
+        tried = frozenset(self._proposed | {attempt.patch for attempt in context.attempts if attempt.patch})
+        for reading in side_by_side(lambda: self._attempt(question, context, tried), samples):
             if reading.patch is not None and reading.patch.digest in self._proposed:
-                reading = _REPEATED
+                reading = REPEATED
             self._remember(reading)
             if reading.patch is not None:
                 self._proposed.add(reading.patch.digest)
@@ -67,60 +69,64 @@ class ModelRung:
                     reading.patch, reading.note[:600], {"outcome": reading.outcome, "model": self._rung.model}
                 )
 
-    def _remember(self, reading: _Reading) -> None:
+    def _question(self, context: Context, size: prompt.Size) -> Question:
+        return prompt.build(context, self._rung, size)
+
+    def _remember(self, reading: Reading) -> None:
         """Keep what came of the answers: of several, a proposal says more than anything else."""
         if self.last_outcome is not ModelOutcome.PROPOSED:
             self.last_outcome, self.last_note = reading.outcome, reading.note[:600]
 
-    def _attempt(self, question: Question, context: Context) -> _Reading:
+    def _attempt(self, question: Question, context: Context, tried: frozenset[str]) -> Reading:
         """Ask; an answer that cannot be used is asked for once more with what was wrong, then in the other format."""
         try:
-            reading = self._read(self._ask(question), context)
-            if reading is not _REPEATED:
+            reading = read(self._ask(question), context, tried, self._rung)
+            if reading is not REPEATED:
                 return reading
             problem = "This very patch was tried before, and did not help. Propose another one."
         except edits.Mismatch as mismatch:
             problem = str(mismatch)
         again = prompt.repair(question, problem)
         try:
-            return self._read(self._ask(again), context)
+            return read(self._ask(again), context, tried, self._rung)
         except edits.Mismatch as mismatch:
-            return self._in_whole(prompt.otherwise(question, str(mismatch).partition("\n")[0]), context)
+            return self._in_whole(prompt.otherwise(question, str(mismatch).partition("\n")[0]), context, tried)
 
-    def _in_whole(self, question: Question, context: Context) -> _Reading:
+    def _in_whole(self, question: Question, context: Context, tried: frozenset[str]) -> Reading:
         """Take whole functions in place of edits that never matched; after that nothing more is asked."""
         answer = self._ask(question)
         if answer.data is None:
-            return _Reading(*_without_data(answer, self._rung))
+            return Reading(*without_data(answer, self._rung))
         try:
             patch = rewrites.apply(answer.data, context)
         except edits.Mismatch as mismatch:
-            return _Reading(ModelOutcome.EDITS_DO_NOT_MATCH, str(mismatch).partition("\n")[0])
-        return self._judged(patch, _text(answer, "diagnosis"), context)
-
-    def _read(self, answer: Answer, context: Context) -> _Reading:
-        """Read an answer against the tree.
-
-        :raises Mismatch: where its edits cannot be made, or it is no JSON at all.
-        """
-        if answer.data is None:
-            if answer.end == "tool_use":
-                raise edits.Mismatch("The tool's input was not well-formed JSON.")
-            return _Reading(*_without_data(answer, self._rung))
-        if answer.data.get("test_is_wrong") is True:
-            return _Reading(ModelOutcome.TEST_IS_WRONG, _text(answer, "why_test_is_wrong") or "no reason was given")
-        patch = edits.apply(edits.read_edits(answer.data), context)
-        return self._judged(patch, _text(answer, "diagnosis"), context)
-
-    def _judged(self, patch: Patch, diagnosis: str, context: Context) -> _Reading:
-        if patch == context.best:
-            return _Reading(ModelOutcome.EMPTY, f"the answer changes nothing: {diagnosis}")
-        if patch.digest in self._proposed | {attempt.patch for attempt in context.attempts}:
-            return _REPEATED
-        return _Reading(ModelOutcome.PROPOSED, diagnosis, patch)
+            return Reading(ModelOutcome.EDITS_DO_NOT_MATCH, str(mismatch).partition("\n")[0])
+        return _judged(patch, _text(answer, "diagnosis"), context, tried)
 
 
-def _without_data(answer: Answer, rung: Rung) -> tuple[ModelOutcome, str]:
+def read(answer: Answer, context: Context, tried: frozenset[str], rung: Rung) -> Reading:
+    """Read an answer against the tree; ``tried`` are digests of patches that are not to be tried again.
+
+    :raises Mismatch: where its edits cannot be made, or it is no JSON at all.
+    """
+    if answer.data is None:
+        if answer.end == "tool_use":
+            raise edits.Mismatch("The tool's input was not well-formed JSON.")
+        return Reading(*without_data(answer, rung))
+    if answer.data.get("test_is_wrong") is True:
+        return Reading(ModelOutcome.TEST_IS_WRONG, _text(answer, "why_test_is_wrong") or "no reason was given")
+    patch = edits.apply(edits.read_edits(answer.data), context)
+    return _judged(patch, _text(answer, "diagnosis"), context, tried)
+
+
+def _judged(patch: Patch, diagnosis: str, context: Context, tried: frozenset[str]) -> Reading:
+    if patch == context.best:
+        return Reading(ModelOutcome.EMPTY, f"the answer changes nothing: {diagnosis}")
+    return REPEATED if patch.digest in tried else Reading(ModelOutcome.PROPOSED, diagnosis, patch)
+
+
+def without_data(answer: Answer, rung: Rung) -> tuple[ModelOutcome, str]:
+    """Name what an answer without a tool call came to."""
     if answer.end in _CUT_OFF:
         room = f"max_output is {rung.max_output}" if answer.end == "max_tokens" else "its context window is full"
         return ModelOutcome.CUT_OFF, f"{rung.model} ran out of room before its answer was complete ({room})"

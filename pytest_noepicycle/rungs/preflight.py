@@ -11,12 +11,10 @@ from pytest_noepicycle.rungs.prompt import LEAN, WHOLE, Size
 
 @dataclass(slots=True)
 class Preflight:
-    """Knows whether the run has asked its first question; all of its rungs share one."""
+    """Knows whether a question of this run was answered; all of its rungs share one."""
 
-    asked: bool = False
+    answered: bool = False
 
     def size(self, attempts: Sequence[Attempt]) -> Size:
-        """Return how much the next question may hold; it counts as asked."""
-        first = not self.asked and not any(attempt.tokens for attempt in attempts)
-        self.asked = True
-        return LEAN if first else WHOLE
+        """Return how much the next question may hold."""
+        return WHOLE if self.answered or any(attempt.tokens for attempt in attempts) else LEAN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import textwrap
 from collections.abc import Mapping
 from typing import Any
@@ -58,7 +59,7 @@ def apply(data: Mapping[str, Any], context: Context) -> Patch:
         content = edits.shown(path, context, patch)
         if content is None:
             raise Mismatch(f"{path}: there is no such file")
-        body = edits.spliced(path, content, source, lambda text, p=path, n=name: _place(p, n, text), _fitted)
+        body = edits.spliced(path, content, source, functools.partial(_place, path, name), _fitted)
         patch = patch.with_file(path, body, context.read_baseline)
     return patch
 

@@ -21,6 +21,11 @@ class GuardedSandbox(Sandbox, Protocol):
         ...
 
     @property
+    def services(self) -> tuple[str, ...]:
+        """The addresses on this machine's loopback that the tests can reach, where they cannot reach others."""
+        ...
+
+    @property
     def runs_model_code(self) -> bool:
         """Whether code that a model wrote may run in it."""
         ...

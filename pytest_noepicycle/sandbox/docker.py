@@ -19,14 +19,17 @@ from typing import Any
 from pytest_noepicycle.domain.session import Session
 from pytest_noepicycle.domain.settings import Settings
 from pytest_noepicycle.errors import EngineUnavailable, SandboxError
-from pytest_noepicycle.ports import Snapshot
+from pytest_noepicycle.ports import Box, Snapshot
 from pytest_noepicycle.sandbox import skeleton
 from pytest_noepicycle.sandbox.attached import AttachedChannel
 from pytest_noepicycle.sandbox.container import INSIDE_AT, bind, boot_command, host_config, inside_tar
+from pytest_noepicycle.sandbox.door import Door
 from pytest_noepicycle.sandbox.mirror import Mirror, reflect, unreadable, within
+from pytest_noepicycle.sandbox.services import Services
 from pytest_noepicycle.sandbox.surroundings import FOLDER_LISTS, MIB, Space, environment, scratch_place, setup
-from pytest_noepicycle.sandbox.wire import ChannelClosed, WorkerBox, start
+from pytest_noepicycle.sandbox.wire import ChannelClosed, start
 
+DOOR_AT = f"{INSIDE_AT}.door"
 REPOSITORY = "pytest-noepicycle-mirror"
 LABEL = "pytest-noepicycle"
 ANSWER_SECONDS = 3
@@ -57,12 +60,19 @@ class DockerSandbox:
 
     def __init__(self, session: Session, settings: Settings) -> None:
         self._session, self._settings = session, settings
+        self._services = Services(settings)
+
+    @property
+    def services(self) -> tuple[str, ...]:
+        """Return the addresses on this machine that the tests can reach."""
+        return self._services.names
 
     @property
     def limits_note(self) -> str:
-        """Return what it does not hold: import paths that were too wide to show."""
+        """Return what it does not hold: services that are let in, import paths that were too wide to show."""
         left_out = () if self._settings.image else self._mirror(self._session.tree).left_out
-        return f"Not shown to the tests, because they hold more than modules: {', '.join(left_out)}" if left_out else ""
+        hidden = "Not shown to the tests, because they hold more than modules: " + ", ".join(left_out)
+        return " ".join(filter(None, (self._services.note, hidden if left_out else "")))
 
     def require_engine(self) -> None:
         """Ask the engine whether it is there.
@@ -87,16 +97,21 @@ class DockerSandbox:
             return f"{error} {error.hint}"
         return None
 
-    def open(self, snapshot: Snapshot) -> WorkerBox:
+    def open(self, snapshot: Snapshot) -> Box:
         """Start a container and the worker in it."""
+        with self._services.door() as door:
+            return door.serve(self._open(snapshot, door))
+
+    def _open(self, snapshot: Snapshot, door: Door) -> Box:
         space, half = Space.fitting(snapshot.archive, self._settings), inside_tar()
         with _asking("the container could not be started"):
             api = _connect(CALL_SECONDS)
             _sweep(api)
             recipe = self._recipe(api, snapshot.root)
             config = host_config(recipe.mirror, self._settings, space, recipe.scratch)
+            config["Mounts"] += [bind(door.folder, DOOR_AT)] if door.folder else []
             channel = _run(api, recipe.image, boot_command(recipe.python, len(half)), config, recipe.env)
-        told = setup(recipe.mirror, space, recipe.scratch, recipe.env)
+        told = {**setup(recipe.mirror, space, recipe.scratch, recipe.env), "services": door.told(DOOR_AT)}
         try:
             channel.send(half, time.monotonic() + CALL_SECONDS)
             return start(channel, self._session, snapshot, {**told, **_OWN, **recipe.told})
@@ -206,12 +221,20 @@ def _run(
     )
     try:
         stream = api.attach_socket(name, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
-        channel = AttachedChannel(stream, lambda: _remove(api, name))
+        channel = AttachedChannel(stream, lambda: _end(api, name))
         api.start(name)
     except BaseException:
-        _remove(api, name)
+        _end(api, name)
         raise
     return channel
+
+
+def _end(api: Any, name: str) -> None:
+    """Remove a container, and let go of the connections to the engine; a further call would make new ones."""
+    try:
+        _remove(api, name)
+    finally:
+        api.close()
 
 
 def _remove(api: Any, name: str) -> None:

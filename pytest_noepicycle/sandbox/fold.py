@@ -13,6 +13,7 @@ from pytest_noepicycle.domain.trial import End, Outcome, Report, Status
 _T = TypeVar("_T")
 _EXCUSABLE = (Status.SKIPPED, Status.XFAILED)
 _ENDS = {end.value: end for end in (End.COMPLETE, End.STOPPED, End.TIMEOUT, End.DIED, End.VOID)}
+_MOST_VALUES = 12  # local variables of a frame
 _STEERING = (*range(32), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _PRINTABLE = dict.fromkeys((code for code in _STEERING if chr(code) not in "\n\t"), 0xFFFD)
 
@@ -251,10 +252,24 @@ def _failure(name: str, phase: str, raw: Any) -> Failure:
 
 
 def _frame(raw: list[Any]) -> Frame:
-    if [type(part) for part in raw] != [str, int, str]:
+    if [type(part) for part in raw[:3]] != [str, int, str] or len(raw) > 4:
         raise Untrusted("a traceback that is none")
-    path, line, function = raw
-    return Frame(path[:4096], line, function[:500])
+    path, line, function = raw[:3]
+    return Frame(path[:4096], line, function[:500], tuple(_value(pair) for pair in _pairs(raw[3:])))
+
+
+def _pairs(rest: list[Any]) -> list[Any]:
+    if not rest:
+        return []
+    if not isinstance(rest[0], list):
+        raise Untrusted("local variables that are none")
+    return rest[0][:_MOST_VALUES]
+
+
+def _value(pair: Any) -> tuple[str, str]:
+    if not isinstance(pair, list) or [type(part) for part in pair] != [str, str]:
+        raise Untrusted("a local variable that is none")
+    return _clean(pair[0], 120), _clean(pair[1], 120)
 
 
 def _field(record: Any, name: str, kind: type[_T]) -> _T:

@@ -18,14 +18,16 @@ from pytest_noepicycle.domain.settings import Settings
 from pytest_noepicycle.errors import SandboxError
 from pytest_noepicycle.inside import confine, landlock
 from pytest_noepicycle.inside.frames import PACKAGE
-from pytest_noepicycle.ports import Snapshot
+from pytest_noepicycle.ports import Box, Snapshot
+from pytest_noepicycle.sandbox.door import Door
 from pytest_noepicycle.sandbox.launcher import INSIDE, launch
 from pytest_noepicycle.sandbox.layout import worker_command
 from pytest_noepicycle.sandbox.mirror import Mirror, reflect, unreadable, within
 from pytest_noepicycle.sandbox.relocated import Copy, move_session, move_snapshot
+from pytest_noepicycle.sandbox.services import Services
 from pytest_noepicycle.sandbox.skeleton import accounts
 from pytest_noepicycle.sandbox.surroundings import MIB, Space, environment, scratch_place, setup
-from pytest_noepicycle.sandbox.wire import WorkerBox, start
+from pytest_noepicycle.sandbox.wire import start
 
 INSIDE_AT = "/priv/noepi"
 REHEARSAL_SECONDS = 20
@@ -44,6 +46,14 @@ _NOTES = {
         " can, and reach the network."
     ),
 }
+_NO_SERVICES = (
+    "noepi_network cannot be had in this way: Landlock knows ports and no addresses, so one that is opened would be"
+    " open on every machine."
+)
+_NO_SERVICES_HINT = (
+    "Use Docker (--noepi-sandbox docker), allow unprivileged user namespaces on this machine,"
+    " or take noepi_network away."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +84,7 @@ class ProcessSandbox:
     ) -> None:
         self._session, self._settings, self._because, self._given_way = session, settings, because, way
         self.runs_model_code = by_name
+        self._services = Services(settings)
 
     @property
     def confined(self) -> bool:
@@ -81,10 +92,21 @@ class ProcessSandbox:
         return self.way.name != confine.NOTHING
 
     @property
+    def services(self) -> tuple[str, ...]:
+        """Return the addresses on this machine that the tests can reach, where they cannot reach others."""
+        return self._services.names if self.way.name == confine.NAMESPACES else ()
+
+    @property
     def limits_note(self) -> str:
         """Return what it does not hold, and why nothing better is used."""
-        because = [text for text in (self._because, self.way.because) if text]
-        return " ".join([_NOTES[self.way.name], *(f"({text})" for text in because)])
+        because = [f"({text})" for text in (self._because, self.way.because) if text]
+        return " ".join(filter(None, [_NOTES[self.way.name], self._services_note, *because]))
+
+    @property
+    def _services_note(self) -> str:
+        if self.way.name == confine.LANDLOCK and self._services:
+            return _NO_SERVICES
+        return self._services.note if self.way.name == confine.NAMESPACES else ""
 
     @cached_property
     def way(self) -> Way:
@@ -100,21 +122,28 @@ class ProcessSandbox:
             return Way(name, str(error))
         return Way(confine.NAMESPACES)
 
-    def open(self, snapshot: Snapshot) -> WorkerBox:
-        """Start a worker, confined as well as this machine allows."""
+    def open(self, snapshot: Snapshot) -> Box:
+        """Start a worker, confined as well as this machine allows.
+
+        :raises SandboxError: where it does not start, or cannot have the services that are asked for.
+        """
         if self.way.name == confine.NAMESPACES:
-            return self._open_mirrored(snapshot)
+            with self._services.door() as door:
+                return door.serve(self._open_mirrored(snapshot, door))
+        if self.way.name == confine.LANDLOCK and self._services:
+            raise SandboxError(f"{_NO_SERVICES} ({self.way.because})", hint=_NO_SERVICES_HINT)
         return self._open_copy(snapshot)
 
-    def _open_mirrored(self, snapshot: Snapshot) -> WorkerBox:
+    def _open_mirrored(self, snapshot: Snapshot, door: Door) -> Box:
         mirror, uid, python = self._mirror(snapshot.root), _own_uid(), self._session.interpreter.executable
         space, scratch = Space.fitting(snapshot.archive, self._settings), scratch_place(mirror)
         env = environment(self._session, self._settings, os.environ, visible=mirror.shows, scratch=scratch)
         plan = self._plan(mirror, space, scratch, uid, worker_command(python, INSIDE_AT), env)
+        plan["services"] = door.told(door.folder)
         told = {**self._told(mirror, space, scratch, env), "uid": uid, "gid": uid, "confine": self._doors(mirror, uid)}
         return start(launch(python, plan), self._session, snapshot, told)
 
-    def _open_copy(self, snapshot: Snapshot) -> WorkerBox:
+    def _open_copy(self, snapshot: Snapshot) -> Box:
         """Run in a folder of the temporary ones; its launcher removes it in the end."""
         guarded, python = self.way.name == confine.LANDLOCK, self._session.interpreter.executable
         mirror = self._mirror(snapshot.root) if guarded else self._bare(snapshot.root)

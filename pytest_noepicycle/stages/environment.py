@@ -23,6 +23,10 @@ _DOCUMENTS = (".env", ".toml", ".ini", ".cfg", ".yml", ".yaml", ".md", ".rst", "
 _DOCUMENTED_AT_MOST = 200
 _SERVICE = ("ConnectionRefusedError", "ConnectionError", "ConnectError", "URLError", "OperationalError", "gaierror")
 _REFUSED = ("connection refused",)
+_PORT = re.compile(
+    r"""(?:localhost|127\.0\.0\.1|::1\]?)['"]?(?:\s*,\s*|:)(\d{2,5})\b|(?:\b|_)port['"]?\s*[=:,]?\s*['"]?(\d{2,5})\b""",
+    re.IGNORECASE,
+)
 _NO_NAME = ("name or service not known", "name resolution", "nodename nor servname", "no address associated")
 _NO_NETWORK = ("network is unreachable", "no route to host")
 # A test that serves or replaces the other side itself has brought what it needs: then the code went astray.
@@ -101,8 +105,18 @@ def _service(scene: Scene) -> str | None:
     if _holds(text, _NO_NETWORK):
         return "there is no network: a sandbox has none; a test that needs it cannot run in it"
     if _holds(text, _REFUSED):
-        return "the connection is refused: the service that it asks for does not run where the test does"
+        return (
+            "the connection is refused: the service that it asks for does not run where the test does; where it runs"
+            f" on this machine's loopback, let the test reach it: set noepi_network = {_port(scene) or 'PORT'}"
+        )
     return None
+
+
+def _port(scene: Scene) -> str | None:
+    """Return the port that was asked for, as the failure tells it; or else the source that it went through."""
+    told = (scene.failure.message, scene.line, scene.failure.text, scene.sources, scene.tests)
+    found = (match for text in told for match in _PORT.finditer(text))
+    return next((port for match in found if 0 < int(port := match[1] or match[2]) < 65536), None)
 
 
 def _holds(text: str, words: Iterable[str]) -> bool:

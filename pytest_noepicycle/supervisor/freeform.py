@@ -17,17 +17,16 @@ from pytest_noepicycle.errors import ProviderError, ScoreError
 from pytest_noepicycle.supervisor import graph
 from pytest_noepicycle.supervisor.climbing import entered
 from pytest_noepicycle.supervisor.purse import BudgetExhausted, BudgetOverrun
+from pytest_noepicycle.supervisor.untraced import untraced
 from pytest_noepicycle.supervisor.writing import Desk, Writing
 
 
 def run(start: Writing, desk: Desk) -> Writing:
     """Walk the graph to its end; Ctrl-C ends it with the last whole state, and so with the best."""
-    from langsmith import tracing_context
-
     last = start
     walk = graph.build(desk, STEPS, Writing).compile()
     try:
-        with tracing_context(enabled=False):
+        with untraced():
             for values in walk.stream({"state": encode(start)}, {"recursion_limit": 1_000_000}, stream_mode="values"):
                 last = decode(Writing, values["state"])
     except KeyboardInterrupt:

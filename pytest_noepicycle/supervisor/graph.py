@@ -14,6 +14,7 @@ from pytest_noepicycle.domain.decision import Action
 from pytest_noepicycle.errors import SandboxError
 from pytest_noepicycle.supervisor import nodes
 from pytest_noepicycle.supervisor.state import State
+from pytest_noepicycle.supervisor.untraced import untraced
 from pytest_noepicycle.supervisor.work import Work
 
 Step = Callable[[State, Work], State]
@@ -79,11 +80,9 @@ def run(start: State, work: Work, checkpoints: Path | None = None, onward: Kept 
     With a file for ``checkpoints`` each state is kept there before the next step begins; ``onward`` is one of them,
     from which the walk is to go on.
     """
-    from langsmith import tracing_context
-
     last = onward.state if onward else start
     try:
-        with tracing_context(enabled=False), _saver(checkpoints) as saver:
+        with untraced(), _saver(checkpoints) as saver:
             graph = build(work).compile(checkpointer=saver)
             first = None if onward else {"state": encode(start)}
             config = _config(onward.checkpoint if onward else None)

@@ -101,9 +101,10 @@ def _looked_only(state: State, work: Work) -> State:
     if not work.settings.dry_run:
         return state
     known = context(state, work)
-    work.journal.write("suspects", suspects=encode(known.suspects[:20]))
+    estimate = work.preview(known)
+    work.journal.write("suspects", suspects=encode(known.suspects[:20]), estimate=encode(estimate))
     shown = tuple(f"{one.path}:{one.line}  {one.reason}" for one in known.suspects[:10])
-    return replace(state, stop=StopReason.DRY_RUN, suspects=shown)
+    return replace(state, stop=StopReason.DRY_RUN, suspects=shown, estimate=estimate)
 
 
 def _nothing_to_mend(state: State) -> State:

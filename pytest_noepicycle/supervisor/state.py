@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pytest_noepicycle.domain.decision import Decision
+from pytest_noepicycle.domain.estimate import Estimate
 from pytest_noepicycle.domain.failure import Failure
 from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.run import Attempt, Choice, Finding, RunResult, Skipped, StopReason
@@ -40,6 +41,7 @@ class State:
     checks: dict[str, str] = field(default_factory=dict)
     broken: tuple[str, ...] = ()
     suspects: tuple[str, ...] = ()
+    estimate: Estimate | None = None
     calls: int = 0
     choice: Choice | None = None
 
@@ -65,6 +67,7 @@ class State:
             checks=self.checks,
             why=self.why,
             suspects=self.suspects,
+            estimate=self.estimate,
             choice=self.choice if self.verified else None,
             seconds=seconds,
         )

@@ -7,6 +7,8 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from pytest_noepicycle.domain.context import Context
+from pytest_noepicycle.domain.estimate import Estimate
 from pytest_noepicycle.domain.guard import Territory
 from pytest_noepicycle.domain.ladder import Ladder
 from pytest_noepicycle.domain.score import Baseline
@@ -45,7 +47,8 @@ def no_grade(run: Judged, baseline: Baseline) -> float | None:
 class Work:
     """The ports of one run. ``run`` takes a warm box, ``run_fresh`` opens a new one; ``deadline`` is on ``clock``.
 
-    ``grade`` may put a finer score in the place of an attempt's own.
+    ``grade`` may put a finer score in the place of an attempt's own; ``preview`` tells what a model would be asked,
+    and asks nothing.
     """
 
     session: Session
@@ -68,6 +71,7 @@ class Work:
     gate: Gate
     memory: Memory = field(default_factory=lambda: Memory())
     grade: Grade = no_grade
+    preview: Callable[[Context], Estimate | None] = lambda context: None
 
     @property
     def remaining(self) -> float:

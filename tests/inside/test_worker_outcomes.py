@@ -158,11 +158,14 @@ def test_a_run_stops_at_its_first_failure_when_asked_to(rig):
 
 
 def test_a_brief_trial_tells_the_same_of_every_test_as_a_full_one(rig):
-    """Left early and without tracebacks drawn up: statuses, exceptions, messages and frames are the same."""
+    """Left early and without tracebacks drawn up: statuses, exceptions, messages and places are the same."""
+
+    def places(failure):
+        return [(frame.path, frame.line, frame.function) for frame in failure.frames]
 
     def told(report):
         return {
-            test: (o.status, o.failure and (o.failure.signature, o.failure.message, o.failure.frames))
+            test: (o.status, o.failure and (o.failure.signature, o.failure.message, places(o.failure)))
             for test, o in report.outcomes.items()
         }
 

@@ -26,14 +26,14 @@ def server() -> Iterator[model_server.ModelServer]:
         yield running
 
 
-def switched(story: Any, server: model_server.ModelServer, *arguments: str, ini: str = "", large: int = 600) -> Told:
+def switched(story: Any, server: model_server.ModelServer, *arguments: str, ini: str = "") -> Told:
     """Let a small model fail twice and a large one take over."""
     at = f'base_url: "{server.url}"'
     ladder = f"""
         name: two
         rungs:
           small: {{model: claude-haiku-4-5, {at}, price: {{input: 1, output: 5}}, max_output: 600, on_plateau: large}}
-          large: {{model: claude-opus-4-8, {at}, price: {{input: 5, output: 25}}, max_output: {large}, on_plateau: stop}}
+          large: {{model: claude-opus-4-8, {at}, price: {{input: 5, output: 25}}, max_output: 600, on_plateau: stop}}
     """
     ini = f"[pytest]\nnoepi_reruns = 1\n{ini}"
     place: Story = story({**FILES, "pytest.ini": ini, "ladder.yaml": ladder})
@@ -90,9 +90,26 @@ def test_reset_and_full(story, server, ini, arguments, told_of_it):
 
 def test_a_briefing_that_does_not_fit_is_not_paid_for(story, server):
     """What is left of the budget is said beforehand to be too little for it, and the run ends in its own way."""
-    server.edits(WRONG[0], usage={"input_tokens": 3000, "output_tokens": 500})
-    server.edits(WRONG[1], usage={"input_tokens": 40_000, "output_tokens": 500})
-    told = switched(story, server, ini="noepi_budget = 8_000\nnoepi_budget_low_pct = 0\nnoepi_budget_stop_pct = 0\n")
+    for edit in WRONG:
+        server.edits(edit, usage={"input_tokens": 4900, "output_tokens": 100})
+    told = switched(story, server, ini="noepi_budget = 13_000\nnoepi_budget_low_pct = 0\nnoepi_budget_stop_pct = 0\n")
     assert "briefing" not in [call[1] for call in calls(told)]
     assert len(server.requests) == 2
     assert told.result["stop_reason"] == "budget", told.text
+
+
+@pytest.mark.parametrize(("transfer", "known"), [("summary", "A constant was returned."), ("full", "FAILED_TEXT_b")])
+def test_a_run_that_is_gone_on_with_remembers_what_was_tried(story, server, transfer, known):
+    """The model that takes over after the break is told of the attempts before it, as without one."""
+    for edit in WRONG:
+        server.edits(edit, usage={"input_tokens": 4900, "output_tokens": 100})
+    low = "noepi_budget_low_pct = 0\nnoepi_budget_stop_pct = 0\n"
+    first = switched(story, server, "--noepi-budget=13000", ini=f"noepi_context_transfer = {transfer}\n{low}")
+    assert first.result["stop_reason"] == "budget", first.text
+    if transfer == "summary":
+        briefs(server, "A constant was returned.")
+    server.edits(MEND)
+    told = Story(first.project).fix("--noepi-ladder=ladder.yaml", "--noepi-resume", env=KEY)
+    assert told.result["stop_reason"] == "solved", told.text
+    assert known in server.requests[-1].prompt
+    assert ("FAILED_TEXT" in server.requests[-1].prompt) is (transfer == "full")

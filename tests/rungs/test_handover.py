@@ -72,6 +72,13 @@ def test_a_summary_tells_what_was_tried_and_no_text_of_it():
     assert "FAILED_TEXT" not in second.prompt
 
 
+def test_a_summary_that_quotes_code_is_told_without_it():
+    """Whatever the model that writes it does; the words around the code stay."""
+    said = "Returning a = 'FAILED_TEXT' did not help.\n```python\na = 3\n```\nNothing else."
+    _, second, _ = take_over(Transfer.SUMMARY, Asked({"approaches_tried": said}))
+    assert second.prompt.endswith("Returning [code] did not help.\n[code]\nNothing else.")
+
+
 def test_a_reset_tells_nothing_of_others_not_even_their_effects():
     """The task and the best alone."""
     _, second, _ = take_over(Transfer.RESET)

@@ -14,8 +14,10 @@ from pytest_noepicycle.domain.ladder import Rung
 from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.run import Attempt
 from pytest_noepicycle.domain.score import Baseline
-from pytest_noepicycle.rungs import excerpt, prompt
+from pytest_noepicycle.errors import ProviderError
+from pytest_noepicycle.rungs import prompt
 from pytest_noepicycle.rungs.model import ModelRung
+from pytest_noepicycle.rungs.sendable import may_send
 
 SOURCE = "def area(w, h):\n    return w + h\n\n\ndef double(x):\n    return x * 2\n"
 TEST = "from shapes import area\n\n\ndef test_area():\n    assert area(2, 5) == 10\n"
@@ -33,8 +35,8 @@ class Story:
 
     def __post_init__(self):
         self.rung = Rung("cheap", "model", model="claude-haiku-4-5", base_url=getattr(self.server, "url", None))
-        model = messages.MessagesModel(self.rung, "sk-test")
-        self.model_rung = ModelRung(lambda question: model.ask(question, seconds=20), self.rung)
+        self.model = messages.MessagesModel(self.rung, "sk-test")
+        self.model_rung = ModelRung(lambda question: self.model.ask(question, seconds=20), self.rung)
 
     @property
     def context(self):
@@ -356,8 +358,25 @@ def test_files_that_hold_secrets_by_their_name_are_never_sent(path):
     story = Story(None)
     story.files[path] = b"TOKEN = 'hunter2'\n"
     context = replace(story.context, suspects=(Suspect(path, 1, 1.0, "last frame"),))
-    assert not excerpt.may_send(path)
+    assert not may_send(path)
     assert "hunter2" not in prompt.build(context, story.rung).stable
+
+
+@pytest.mark.parametrize("pattern", ["shapes.py", "sh*", "geometry/shapes.py", "geometry", "*/shapes.py"])
+def test_what_the_project_says_is_never_sent_is_neither_shown_nor_quoted_nor_changed(server, pattern):
+    """Not as a suspect, and not in the answer to an edit that does not match it."""
+    story = Story(server)
+    story.files["geometry/shapes.py"] = story.files.pop("shapes.py")
+    suspects = (Suspect("geometry/shapes.py", 2, 1.0, "last frame"),)
+    context = replace(story.context, suspects=suspects)
+    assert "return w + h" in prompt.build(context, story.rung).stable
+    context = replace(context, never_send=(pattern,))
+    for _ in range(2):
+        server.edits(("geometry/shapes.py", "return w plus h", "x"))
+    server.uses_tool({"diagnosis": "", "rewrites": []}, name="rewrite_functions")
+    assert list(story.model_rung.propose(context)) == []
+    assert not any("w + h" in request.prompt for request in server.requests)
+    assert "not to be seen" in server.requests[1].prompt
 
 
 def test_a_test_that_does_not_parse_is_shown_where_it_failed():
