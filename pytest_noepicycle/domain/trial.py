@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from pytest_noepicycle.domain.failure import Failure
@@ -32,6 +32,9 @@ class End(StrEnum):
     DIED = "died"  # the process ended without its end record
     VOID = "void"  # records that cannot be trusted
     LOST = "lost"  # the sandbox itself went away
+
+
+_TRUST = (End.COMPLETE, End.STOPPED, End.TIMEOUT, End.DIED, End.LOST, End.VOID)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,11 @@ class Report:
         if self.end in (End.VOID, End.LOST, End.DIED):
             return frozenset()
         return frozenset(test for test, outcome in self.outcomes.items() if outcome.passed)
+
+    def joined(self, other: Report) -> Report:
+        """Return both as one: the outcomes of each, and the worse of the two ends: it decides what is believed."""
+        worse = max(self, other, key=lambda report: _TRUST.index(report.end))
+        return replace(worse, outcomes={**self.outcomes, **other.outcomes})
 
     def failures(self) -> tuple[Failure, ...]:
         """Return why each test that failed did, in the order in which they ran."""

@@ -1,7 +1,8 @@
 """Surroundings: which failures lack something that no change of the code can bring, by kind and with what to do.
 
 A fault of the code must never be taken for one of these. So each kind asks for what shows that the code is not to
-blame, and where that is missing it says nothing: the failure then counts as real.
+blame, and where that is missing it says nothing: the failure then counts as real. A test may name on purpose what is
+not there, to see what the code makes of it: what the code asked for counts only where the name is not the test's.
 """
 
 from __future__ import annotations
@@ -33,7 +34,11 @@ _NO_NETWORK = ("network is unreachable", "no route to host")
 _OWN_OTHER_SIDE = re.compile(
     r"monkeypatch|\bmock|patch\(|responses|respx|requests_mock|vcr|\w*[sS]erver\b|serve_forever|\.listen\(|\.bind\("
 )
-_OWN_VARIABLES = re.compile(r"setenv|environ")
+_OWN_VARIABLES = re.compile(r"setenv|delenv|putenv|environ|clear=True|patch\.dict")
+_TAKEN_OUT = re.compile(r"delenv|unsetenv|clear=True|patch\.dict|environ\.(pop|clear)|del os\.environ")
+_ADDRESS = re.compile(r"://|\blocalhost\b|\b\d+(\.\d+){3}\b|::1|^[\w-]+(\.[\w-]+)*:\d+$")
+_HOST = re.compile(r"^[\w-]+(\.[\w-]+)+$")
+_LEAST_PORT = 1024  # a smaller number in a test is rather one of something else
 _LOCALE = re.compile(r"([a-z]{2,3}_[A-Z]{2})(\.(UTF-?8|utf-?8|ISO-?8859-?\d+|iso-?8859-?\d+))?(@\w+)?")
 _PROGRAM = re.compile(r"No such file or directory: '([^'/\s]+)'")
 _FIXTURE = re.compile(r"fixture '(\w+)' not found")
@@ -77,7 +82,7 @@ _EVERYDAY_PROGRAMS = (
 def environment(failure: Failure, around: Surroundings) -> Finding | None:
     """Return a finding where the failure lacks something of its surroundings; None where the code may be at fault."""
     scene = Scene(failure, around)
-    if scene.on_purpose:
+    if scene.on_purpose or scene.awaited or scene.pretended:
         return None
     for cause, hint in _KINDS:
         if said := hint(scene):
@@ -98,6 +103,8 @@ def _service(scene: Scene) -> str | None:
     text = f"{scene.failure.message}\n{scene.failure.text}".lower()
     if scene.kind not in _SERVICE or _OWN_OTHER_SIDE.search(scene.tests):
         return None
+    if not scene.asked_by_test and any(map(_is_address, scene.given)):
+        return None
     if _holds(text, _NO_NAME):
         return (
             "the name of a machine cannot be looked up: a sandbox has no network; a test that needs it cannot run in it"
@@ -117,6 +124,13 @@ def _port(scene: Scene) -> str | None:
     told = (scene.failure.message, scene.line, scene.failure.text, scene.sources, scene.tests)
     found = (match for text in told for match in _PORT.finditer(text))
     return next((port for match in found if 0 < int(port := match[1] or match[2]) < 65536), None)
+
+
+def _is_address(given: str | int) -> bool:
+    """Whether what a test spells out may be where the code is to turn to: a host, an address or a port."""
+    if isinstance(given, int):
+        return _LEAST_PORT <= given < 65536
+    return bool(_ADDRESS.search(given) or _HOST.match(given))
 
 
 def _holds(text: str, words: Iterable[str]) -> bool:
@@ -151,9 +165,15 @@ def _program(scene: Scene) -> str | None:
         return None
     name = missing[1]
     named = re.search(rf"['\"]{re.escape(name)}(['\"]| )", scene.sources)
-    if not scene.asked_by_test and (_slip(name) or not named):
+    if not scene.asked_by_test and (_slip(name) or not named or _given(name, scene)):
         return None
     return f"the program {name!r} is not installed where the tests run: install it, or use an image that has it"
+
+
+def _given(name: str, scene: Scene) -> bool:
+    """Whether the test itself brings a name, alone or as a word among others."""
+    word = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])")
+    return any(isinstance(text, str) and word.search(text) for text in scene.given)
 
 
 def _slip(name: str) -> bool:
@@ -168,7 +188,9 @@ def _variable(scene: Scene) -> str | None:
     name = scene.failure.message.strip("'\"")
     if scene.kind != "KeyError" or not _VARIABLE.fullmatch(name) or "environ" not in scene.line:
         return None
-    if not scene.asked_by_test and not _asked_of_people(name, scene):
+    if scene.asked_by_test and _TAKEN_OUT.search(scene.tests):
+        return None
+    if not scene.asked_by_test and (_given(name, scene) or not _asked_of_people(name, scene)):
         return None
     return f"the environment variable {name} is not set; where it is set outside, let it in: noepi_env = {name}"
 
@@ -190,7 +212,7 @@ def _asked_of_people(name: str, scene: Scene) -> bool:
 
 
 def _permission(scene: Scene) -> str | None:
-    path = _named_by_test(scene)
+    path = _asked_path(scene)
     if scene.kind not in ("PermissionError", "OSError") or path is None:
         return None
     if not re.search(r"\[Errno (1|13|30)\]", scene.failure.message):
@@ -199,19 +221,20 @@ def _permission(scene: Scene) -> str | None:
 
 
 def _file(scene: Scene) -> str | None:
-    path = _named_by_test(scene)
+    path = _asked_path(scene)
     if scene.kind not in ("FileNotFoundError", "NotADirectoryError") or path is None:
         return None
     return f"{path} is not there where the tests run; a sandbox sees the project and the Python that runs it"
 
 
-def _named_by_test(scene: Scene) -> str | None:
-    """Return the path that the failure names, where the test itself asks for it by that name.
+def _asked_path(scene: Scene) -> str | None:
+    """Return the path that the failure names, where the test itself opens it and calls it by that name.
 
-    One that the code has put together, or names for itself, may be the very fault.
+    One that the code has put together, or names for itself, may be the very fault; and one that the test hands to
+    the code may be meant not to be there.
     """
     found = _ABSOLUTE.search(scene.failure.message)
-    if found is None or not re.search(rf"['\"]{re.escape(found[1])}['\"]", scene.tests):
+    if not scene.asked_by_test or found is None or not re.search(rf"['\"]{re.escape(found[1])}['\"]", scene.tests):
         return None
     return found[1]
 
@@ -236,7 +259,7 @@ def _time_zone(scene: Scene) -> str | None:
     missing = re.search(r"No time zone found with key ([\w/+-]+)", scene.failure.message)
     if scene.kind != "ZoneInfoNotFoundError" or missing is None:
         return None
-    if not re.search(rf"['\"]{re.escape(missing[1])}['\"]", scene.tests):
+    if not scene.asked_by_test or not re.search(rf"['\"]{re.escape(missing[1])}['\"]", scene.tests):
         return None
     return f"the time zone {missing[1]} is not known where the tests run: install the package tzdata"
 

@@ -145,8 +145,7 @@ def try_alone(proposal: Proposal, context: Context, lab: Lab) -> Judged:
     if not judged.fixed and not lab.thorough:
         return Judged(proposal, judged, dict(report.outcomes))
     if lab.baseline.held:
-        unseen = _run(proposal.patch, lab.baseline.held, lab)
-        report = replace(report, outcomes={**report.outcomes, **unseen.outcomes})
+        report = report.joined(_run(proposal.patch, lab.baseline.held, lab))
         judged = score(lab.baseline, report, guards_run=frozenset())
     mended = tuple(test for test in lab.baseline.shown.targets if test not in context.remaining)
     return _with_guards(proposal, report, reachable((*mended, *lab.baseline.guards), proposal.patch, context), lab)
@@ -155,8 +154,7 @@ def try_alone(proposal: Proposal, context: Context, lab: Lab) -> Judged:
 def _with_guards(proposal: Proposal, report: Report, guards: tuple[str, ...], lab: Lab) -> Judged:
     if not guards:
         return Judged(proposal, score(lab.baseline, report, guards_run=frozenset()), dict(report.outcomes))
-    kept = _run(proposal.patch, guards, lab)
-    both = replace(kept, outcomes={**report.outcomes, **kept.outcomes})
+    both = report.joined(_run(proposal.patch, guards, lab))
     return Judged(proposal, score(lab.baseline, both, guards_run=frozenset(guards)), dict(both.outcomes))
 
 

@@ -7,13 +7,12 @@ from dataclasses import replace
 from itertools import islice
 
 from pytest_noepicycle.codec import encode
-from pytest_noepicycle.domain.context import Context
+from pytest_noepicycle.domain.context import Context, Suspect
 from pytest_noepicycle.domain.patch import Patch, Proposal
 from pytest_noepicycle.domain.run import Alternative, Choice
-from pytest_noepicycle.errors import SandboxError
 from pytest_noepicycle.stages.trial import Judged, Lab, try_alone
 from pytest_noepicycle.supervisor.state import State
-from pytest_noepicycle.supervisor.survey import context, suite_seconds
+from pytest_noepicycle.supervisor.survey import context
 from pytest_noepicycle.supervisor.work import Work
 
 _MOST_TRIED, _MOST_SHOWN = 40, 3
@@ -32,13 +31,10 @@ def choice(state: State, work: Work) -> Choice | None:
     path, lines = place
     work.watcher.stage("alternatives: do other edits at this place pass the same tests?")
     known = context(replace(state, best=Patch(), fixed=()), work)
-    at_place = tuple(one for one in known.suspects if one.path == path and one.line in lines)
-    known = replace(known, suspects=at_place)
+    known = replace(known, suspects=_at(path, lines, known.suspects))
     work.gate.territory = known.territory
-    try:
-        made = _compared(known, state, work)
-    except SandboxError as error:  # the solution is proven already: a lost box costs only this comparison
-        work.journal.write("choice_lost", why=str(error))
+    made = _compared(known, state, work)
+    if not made.tried:
         return None
     work.journal.write("choice", **encode(made), word=made.word)
     return made
@@ -67,6 +63,12 @@ def _place(state: State, work: Work) -> tuple[str, frozenset[int]] | None:
     return (change.path, change.touched_lines()) if whole and len(change.hunks()) == 1 else None
 
 
+def _at(path: str, lines: frozenset[int], suspects: tuple[Suspect, ...]) -> tuple[Suspect, ...]:
+    """Return the suspects at these lines; the statement that they stand in may begin above them."""
+    above = max((one.line for one in suspects if one.path == path and one.line <= min(lines)), default=0)
+    return tuple(one for one in suspects if one.path == path and (one.line in lines or one.line == above))
+
+
 def _offered(known: Context, state: State, work: Work) -> Iterator[Proposal]:
     """Yield what the search has not tried yet and the guard lets through, at this place alone."""
     rung = next(attempt.rung for attempt in reversed(state.attempts) if attempt.delta > 0)
@@ -83,7 +85,7 @@ def _judged(proposals: Iterator[Proposal], known: Context, state: State, work: W
         baseline=state.baseline,
         clocks=work.memory.clocks(work.settings, floor=2.0),
         out_of_time=lambda: False,
-        seconds=max(30.0, 2 * suite_seconds(work) + 10),
+        seconds=max(1.0, min(_SECONDS, work.remaining)),
     )
     while batch := list(islice(proposals, work.width)):
         yield from work.executor.map(lambda one: try_alone(one, known, lab), batch)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_noepicycle.domain.run import Attempt
-from pytest_noepicycle.errors import ProviderError, ScoreError
+from pytest_noepicycle.errors import ProviderError
 from pytest_noepicycle.stages.trial import Judged, Lab, Screening, Standing, screen
 from pytest_noepicycle.supervisor.purse import BudgetExhausted, BudgetOverrun
 from pytest_noepicycle.supervisor.state import State
@@ -34,6 +34,8 @@ def try_rung(state: State, work: Work) -> Tried:
     began, spent, refused = work.clock(), work.purse.ledger.spent, len(work.gate.refused)
     screening = Screening(Standing(state.best, frozenset(state.fixed)), 0)
     error, unaffordable = None, False
+    if state.rung in work.blocked:
+        return Tried(screening, "", 0, 0, 0.0, error=f"{state.rung} cannot be used here")
     try:
         screening = _screen(state, work, screening.standing)
     except (BudgetExhausted, BudgetOverrun) as problem:
@@ -41,10 +43,6 @@ def try_rung(state: State, work: Work) -> Tried:
         work.journal.write("unaffordable", why=str(problem))
     except ProviderError as problem:
         error = str(problem)
-    try:
-        grade = _graded(screening, state, work)
-    except ScoreError as problem:
-        grade, error = None, str(problem)
     return Tried(
         screening,
         said=str(getattr(work.proposers[state.rung], "last_note", "")),
@@ -53,26 +51,33 @@ def try_rung(state: State, work: Work) -> Tried:
         seconds=work.clock() - began,
         error=error,
         unaffordable=unaffordable,
-        grade=grade,
+        grade=_graded(screening, state, work),
     )
 
 
 def _graded(screening: Screening, state: State, work: Work) -> float | None:
     """Return the finer score of the last candidate, where somebody gives one; below 1, for it cannot say solved.
 
-    :raises ScoreError: where that fails, or is no score.
+    One that fails, or is no score, is said and left: the attempt keeps its own, and no other rung is paid for it.
     """
     if screening.last is None or len(screening.standing.fixed) == len(state.baseline.targets):
         return None
     try:
         given = work.grade(screening.last, state.baseline)
-    except Exception as error:
-        raise ScoreError(f"pytest_noepi_score raised {type(error).__name__}: {error}") from error
+    except Exception as error:  # noqa: BLE001 - a hook of the project may raise anything; it is said, not hidden
+        _not_a_score(f"pytest_noepi_score raised {type(error).__name__}: {error}", work)
+        return None
     if given is None:
         return None
-    if not isinstance(given, int | float) or not 0 <= given <= 1:
-        raise ScoreError(f"pytest_noepi_score returned {given!r}, which is no number from 0 to 1")
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 1:
+        _not_a_score(f"pytest_noepi_score returned {given!r}, which is no number from 0 to 1", work)
+        return None
     return min(float(given), _BELOW_SOLVED)
+
+
+def _not_a_score(why: str, work: Work) -> None:
+    work.journal.write("score_hook_failed", why=why)
+    work.watcher.stage(f"{why}: the attempt keeps the score of its tests")
 
 
 _BELOW_SOLVED = 0.999

@@ -41,6 +41,7 @@ _TREE_STEPS: Mapping[str, Step] = {
     "decide": _booked(nodes.decide),
     "climb": _booked(nodes.climb),
     "verify": _booked(nodes.verify),
+    "compare": _booked(nodes.compare),
     "close": _booked(nodes.close),
 }
 
@@ -61,7 +62,10 @@ def build(work: Any, steps: Mapping[str, Callable[[Any, Any], Any]] = _TREE_STEP
     ways: dict[Hashable, str] = {"continue": "attempt", "switch": "climb", "verify": "verify", "stop": "close"}
     graph.add_conditional_edges("decide", _after_decision, ways)
     graph.add_edge("climb", "attempt")
-    graph.add_conditional_edges("verify", _after_verdict, {"solved": END, "refuted": "decide"})
+    solved = "compare" if "compare" in steps else END
+    graph.add_conditional_edges("verify", _after_verdict, {"solved": solved, "refuted": "decide"})
+    if "compare" in steps:
+        graph.add_edge("compare", END)
     graph.add_edge("close", END)
     return graph
 

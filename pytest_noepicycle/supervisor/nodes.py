@@ -23,7 +23,7 @@ from pytest_noepicycle.supervisor.alternatives import choice
 from pytest_noepicycle.supervisor.attempts import account, told, try_rung
 from pytest_noepicycle.supervisor.climbing import entered
 from pytest_noepicycle.supervisor.proof import proof_seconds, prove, smallest
-from pytest_noepicycle.supervisor.state import State
+from pytest_noepicycle.supervisor.state import Floor, State
 from pytest_noepicycle.supervisor.survey import by_file, context, installed, own_modules, whole_suite
 from pytest_noepicycle.supervisor.work import Work
 
@@ -133,8 +133,12 @@ def attempt(state: State, work: Work) -> State:
     made = account(tried, state, searching=searching)
     screening = tried.screening
     work.journal.write("attempt", **encode(made), **told(tried, made, work))
+    floors = state.floors
+    if state.best not in (Patch(), screening.standing.patch):
+        floors = (*floors, Floor(state.best, state.fixed, state.gains))
     return replace(
         state,
+        floors=floors,
         attempts=(*state.attempts, made),
         since_switch=state.since_switch + 1,
         best=screening.standing.patch,
@@ -189,42 +193,61 @@ def verify(state: State, work: Work) -> State:
     state = smallest(state, work)
     verdict = prove(state, work)
     if verdict.holds and set(state.baseline.targets) <= {*verdict.fixed, *verdict.unsteady}:
-        state = replace(state, choice=choice(state, work))
         return replace(
             state, stop=StopReason.SOLVED, verified=True, checks=dict(verdict.checks), why=_because(state), broken=()
         )
     work.memory.standing = None
-    if len(state.gains) > 1:  # one of several was wrong: each may be offered again, but not all of them together
-        work.gate.seen.difference_update(state.gains)
-    amended = replace(state.attempts[-1], score=0.0, delta=0.0, effect=f"refuted:{state.best.digest}", note=verdict.why)
-    work.journal.write("refuted", patch=state.best.digest, attempt=encode(amended))
-    return replace(
-        state,
-        attempts=(*state.attempts[:-1], amended),
-        best=Patch(),
-        fixed=(),
-        gains=(),
-        refuted=(*state.refuted, state.best.digest),
-        checks=dict(verdict.checks),
+    after = replace(state, refuted=(*state.refuted, state.best.digest), checks=dict(verdict.checks))
+    # A part of it may have held: that is kept, unless what had been gained before it mends as much.
+    fallen = after.fallen()
+    part = verdict.holds and not set(verdict.fixed) <= set(fallen.fixed)
+    after = replace(after, fixed=verdict.fixed) if part else fallen
+    newest = [gain for gain in state.gains if gain not in after.gains]
+    if len(newest) > 1:  # one of several was wrong: each may be offered again, but not all of them together
+        work.gate.seen.difference_update(newest)
+    amended = replace(
+        state.attempts[-1],
+        score=after.value,
+        delta=0.0,
+        effect=f"refuted:{state.best.digest}",
+        note=verdict.why,
     )
+    work.journal.write("refuted", patch=state.best.digest, attempt=encode(amended))
+    return replace(after, attempts=(*state.attempts[:-1], amended))
+
+
+def compare(state: State, work: Work) -> State:
+    """See whether the tests pin the solution down. It is proven already: nothing that happens here can change that."""
+    try:
+        return replace(state, choice=choice(state, work))
+    except KeyboardInterrupt:
+        work.journal.write("choice_lost", why="interrupted")
+    except Exception as error:  # noqa: BLE001 - named in the journal; a proven result is not given up for a comparison
+        work.journal.write("choice_lost", why=f"{type(error).__name__}: {error}")
+    return state
 
 
 def close(state: State, work: Work) -> State:
     """End the run; a gain short of everything is proved too, or dropped."""
     decision = _decision(state)
     state = replace(state, stop=_final(state, work, decision), why=decision.reason)
-    if state.best == Patch():
-        return state
-    verdict = prove(state, work)
-    if verdict.holds:
-        return replace(state, verified=True, fixed=verdict.fixed, checks=dict(verdict.checks))
-    return replace(
-        state,
-        best=Patch(),
-        fixed=(),
-        checks=dict(verdict.checks),
-        why=f"{decision.reason}; the gain so far: {verdict.why}",
-    )
+    return _proven_gain(smallest(state, work) if state.best != Patch() else state, work)
+
+
+def _proven_gain(state: State, work: Work) -> State:
+    """Prove the best; where that does not hold, what it grew from, down to nothing."""
+    why = state.why
+    while state.best != Patch():
+        verdict = prove(state, work)
+        if verdict.holds:
+            return replace(state, verified=True, fixed=verdict.fixed, checks=dict(verdict.checks))
+        state = replace(
+            state,
+            refuted=(*state.refuted, state.best.digest),
+            checks=dict(verdict.checks),
+            why=f"{why}; the gain so far: {verdict.why}",
+        ).fallen()
+    return state
 
 
 def _final(state: State, work: Work, decision: Decision) -> StopReason:
@@ -238,25 +261,26 @@ def _final(state: State, work: Work, decision: Decision) -> StopReason:
 def lost(state: State, work: Work, error: SandboxError) -> State:
     """End without a sandbox: what was found out stays, what was gained cannot be proven any more."""
     work.journal.write("sandbox_lost", why=str(error))
+    if state.stop is StopReason.SOLVED:
+        return state
     return replace(state, stop=StopReason.SANDBOX_LOST, why=error.sentence(), verified=False)
 
 
 def interrupted(state: State, work: Work) -> State:
     """End after Ctrl-C, wherever it struck: the best so far is proved, or, at a second Ctrl-C, dropped."""
     work.journal.write("interrupted")
+    if state.stop is StopReason.SOLVED:
+        return state  # struck after the proof
     state = replace(state, stop=StopReason.INTERRUPTED, why="interrupted from the keyboard", verified=False)
     now = work.memory.standing
     if now is not None and len(now.fixed) > len(state.fixed) and now.patch.digest not in state.refuted:
-        state = replace(state, best=now.patch, fixed=tuple(t for t in state.baseline.targets if t in now.fixed))
-    if state.best == Patch():
-        return state
+        floors = (*state.floors, Floor(state.best, state.fixed, state.gains)) if state.best != Patch() else ()
+        mended = tuple(t for t in state.baseline.targets if t in now.fixed)
+        state = replace(state, best=now.patch, fixed=mended, floors=floors)
     try:
-        verdict = prove(state, work)
+        return _proven_gain(state, work)
     except KeyboardInterrupt:
         return replace(state, best=Patch(), fixed=(), why="interrupted twice: what was gained is not proven")
-    if not verdict.holds:
-        return replace(state, best=Patch(), fixed=(), checks=dict(verdict.checks), why=verdict.why)
-    return replace(state, verified=True, fixed=verdict.fixed, checks=dict(verdict.checks))
 
 
 def _because(state: State) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pytest_noepicycle.domain.decision import Decision
 from pytest_noepicycle.domain.estimate import Estimate
@@ -12,6 +12,15 @@ from pytest_noepicycle.domain.run import Attempt, Choice, Finding, RunResult, Sk
 from pytest_noepicycle.domain.score import Baseline
 
 NOTHING = Baseline((), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """What had been gained before a later gain: where a run falls back to, if that one is refuted."""
+
+    best: Patch = field(default_factory=Patch)
+    fixed: tuple[str, ...] = ()
+    gains: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +39,7 @@ class State:
     fixed: tuple[str, ...] = ()
     gains: tuple[str, ...] = ()
     refuted: tuple[str, ...] = ()
+    floors: tuple[Floor, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     since_switch: int = 0
     left_behind: tuple[str, ...] = ()
@@ -44,6 +54,14 @@ class State:
     estimate: Estimate | None = None
     calls: int = 0
     choice: Choice | None = None
+
+    def fallen(self) -> State:
+        """Return the state with the newest gain that no cold run has turned down, or with none."""
+        floors = self.floors
+        while floors and floors[-1].best.digest in self.refuted:
+            floors = floors[:-1]
+        last = floors[-1] if floors else Floor()
+        return replace(self, best=last.best, fixed=last.fixed, gains=last.gains, floors=floors[:-1])
 
     @property
     def value(self) -> float:

@@ -9,6 +9,7 @@ from toy import World, context, edit, lab
 
 from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.score import Baseline
+from pytest_noepicycle.domain.trial import End, Report, Trial
 from pytest_noepicycle.stages.trial import Standing, reachable, screen
 
 SOURCE = b"a = 1\n\n\nb = 1\n\n\nc = 1\n"
@@ -178,3 +179,21 @@ def test_a_gain_that_does_all_of_the_earlier_and_more_takes_their_place(world: W
     done, _ = screened(world, [half, whole])
     assert done.standing == Standing(whole.patch, frozenset(BASE.targets))
     assert [judged.proposal for judged in done.gains] == [whole]
+
+
+@pytest.mark.parametrize("end", [End.VOID, End.DIED, End.LOST])
+@pytest.mark.parametrize("part", ["targets", "guards"])
+def test_passes_of_a_trial_that_cannot_be_trusted_never_count(world: World, end: End, part: str):
+    """Whichever of the two runs of a candidate it was: the other's good end does not vouch for it."""
+    honest = world.run
+
+    def run(trial: Trial) -> Report:
+        report = honest(trial)
+        ids = trial.ids or ()
+        return replace(report, end=end) if ("test_m.py::c" in ids) is (part == "guards") else report
+
+    world.run = run  # type: ignore[method-assign]
+    done, seen = screened(world, [edit(world, "m.py", b"a = 1", b"a = 2")], thorough=True)
+    assert not done.gains
+    assert seen[0].score.value == 0.0
+    assert not seen[0].score.complete

@@ -15,10 +15,12 @@ from toy import World, edit
 from pytest_noepicycle.codec import decode, encode
 from pytest_noepicycle.domain.budget import Ledger
 from pytest_noepicycle.domain.context import Context
+from pytest_noepicycle.domain.failure import Failure
 from pytest_noepicycle.domain.ladder import Ladder
 from pytest_noepicycle.domain.patch import Patch, Proposal
 from pytest_noepicycle.domain.run import StopReason
 from pytest_noepicycle.domain.settings import Settings
+from pytest_noepicycle.domain.trial import Outcome, Report, Status, Trial
 from pytest_noepicycle.errors import ProviderError, SandboxError
 from pytest_noepicycle.stages.holdout import hold_out
 from pytest_noepicycle.stages.propose import Gate
@@ -434,11 +436,53 @@ def test_a_finer_score_moves_the_signals_and_never_says_solved(world: World):
 
 
 @pytest.mark.parametrize("grade", [lambda judged, baseline: 7, lambda judged, baseline: 1 / 0])
-def test_a_scorer_that_gives_no_score_is_an_error_of_the_attempt(world: World, grade: Grade):
-    """It is named, it leads on along the ladder, and nothing that was gained is lost."""
-    told = run(world, search=[edits(world, BOTH[0])], small=[edits(world, (b"b = 1", b"b = 9"))], grade=grade)
-    assert "pytest_noepi_score" in str(told.state.attempts[0].error)
+def test_a_scorer_that_gives_no_score_is_said_and_left(world: World, grade: Grade):
+    """The attempt keeps the score of its tests: no other rung is paid because a hook is broken."""
+    told = run(world, search=[edits(world, BOTH[0])], small=[edits(world, BOTH[1])], grade=grade)
+    assert told.state.attempts[0].score == 0.5
+    assert told.state.attempts[0].error is None
+    assert told.state.stop is StopReason.SOLVED
+    assert any("pytest_noepi_score" in event.get("why", "") for event in told.journal.events)
+
+
+def _cheating(world: World) -> Callable[[Context], list[Proposal]]:
+    """A step whose edit passes every warm trial and fails each cold one."""
+    warm = world.run
+
+    def run_trial(trial: Trial) -> Report:
+        report = warm(trial)
+        cheat = b"cheat" in (trial.patch.read("m.py", world.read) or b"")
+        if not cheat or not trial.cold:
+            return report
+        test = "test_m.py::b"
+        failure = Failure(test, "call", "AssertionError", "cold")
+        return replace(report, outcomes={**report.outcomes, test: Outcome(test, Status.FAILED, 0.0, failure)})
+
+    world.run = run_trial  # type: ignore[method-assign]
+    return edits(world, (b"b = 1", b"b = 2  # cheat"))
+
+
+def test_what_was_gained_before_a_refuted_gain_is_kept_and_proven(world: World):
+    """The search mends one of two, a model's cheat the other: the cold run refutes it, and the first stays."""
+    cheat = _cheating(world)
+    told = run(world, search=[edits(world, BOTH[0])], small=[cheat])
+    assert told.state.stop is not StopReason.SOLVED
     assert told.state.fixed == ("test_m.py::a",)
+    assert told.state.verified
+    assert told.state.best.read("m.py", world.read).startswith(b"a = 2")
+    assert b"cheat" not in told.state.best.read("m.py", world.read)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("a fault of ours"), SandboxError("gone")])
+def test_nothing_that_happens_after_the_proof_can_take_it_away(world: World, error: BaseException):
+    """Comparing with other edits is a courtesy: it may break, and the solution stays solved."""
+    told = run(world, search=[edits(world, *BOTH), fails(error)], failing=("test_m.py::a", "test_m.py::b"))
+    assert told.state.stop is StopReason.SOLVED
+    world.tests.pop("test_m.py::b")
+    once = run(world, failing=("test_m.py::a",), search=[edits(world, BOTH[0]), fails(error)])
+    assert once.state.stop is StopReason.SOLVED
+    assert once.state.verified
+    assert any(event["event"] == "choice_lost" for event in once.journal.events)
 
 
 def test_other_edits_at_the_place_that_pass_as_well_are_shown(world: World):
