@@ -13,10 +13,10 @@ from pytest_noepicycle.domain.budget import Ledger
 from pytest_noepicycle.domain.run import RunResult
 from pytest_noepicycle.domain.session import Session
 from pytest_noepicycle.domain.settings import Apply, Settings
-from pytest_noepicycle.errors import TreeChanged
+from pytest_noepicycle.errors import NoepiError
 from pytest_noepicycle.report import markdown, reading
-from pytest_noepicycle.report.history import History
 from pytest_noepicycle.report import summary as summaries
+from pytest_noepicycle.report.history import History
 from pytest_noepicycle.report.journal import JournalFile
 from pytest_noepicycle.report.summary import Summary
 from pytest_noepicycle.sandbox.choice import GuardedSandbox
@@ -33,8 +33,9 @@ class Closing:
     journal: JournalFile
 
     def apply(self, result: RunResult) -> RunResult:
-        """Keep the patch and, where the settings say so, write it to the work tree."""
+        """Keep the patch (or take away one from before the run went on); write it to the tree where that is set."""
         if not result.patch.changes:
+            self.record.drop_patch()
             return result
         self.record.keep_patch(self.session.tree, result.patch)
         wanted = self.settings.apply
@@ -42,11 +43,8 @@ class Closing:
             return result
         try:
             paths = tree.write(self.session.tree, result.patch, self.records.staging())
-        except TreeChanged as error:
+        except NoepiError as error:
             return replace(result, warnings=(*result.warnings, error.sentence()))
-        except OSError as error:
-            warning = f"the patch could not be written ({error}); noepi apply tries again"
-            return replace(result, warnings=(*result.warnings, warning))
         self.journal.write("applied", paths=list(paths))
         return replace(result, applied=True)
 
@@ -62,7 +60,9 @@ class Closing:
         return done
 
     def _summary(self, result: RunResult, ledger: Ledger, revision: git.Revision, sandbox: GuardedSandbox) -> Summary:
-        names = sorted({f"{failure.test}|{failure.signature}" for failure in self.session.failures})
+        # Where the checkout lies does not make it another failure.
+        here = f"{self.session.tree.rstrip('/')}/"
+        names = sorted({f"{f.test}|{f.signature.replace(here, '')}" for f in self.session.failures})
         return Summary(
             result=result,
             ledger=ledger,

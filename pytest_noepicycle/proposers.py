@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from pytest_noepicycle.adapters import clouds, keys
@@ -18,7 +18,6 @@ from pytest_noepicycle.domain.run import Skipped
 from pytest_noepicycle.domain.settings import Settings
 from pytest_noepicycle.errors import LadderError, ProviderError
 from pytest_noepicycle.ports import Answer, Proposer, Question
-from pytest_noepicycle.report import terminal
 from pytest_noepicycle.rungs.briefed import BriefedRung
 from pytest_noepicycle.rungs.handover import Handover, Transfer, resumed
 from pytest_noepicycle.rungs.preflight import Preflight
@@ -58,6 +57,18 @@ Arm = Callable[[Ladder, str, bool], Arming]
 """Takes the ladder, the folder in which a ``.env`` may lie, and whether code from a model may run."""
 
 
+Kinds = Mapping[str, Callable[[Rung], Proposer]]
+
+
+def kinds_of(hooks: Any) -> Kinds:
+    """Return the kinds of rungs that a project's hooks add, by name; none where there are no hooks."""
+    asked = getattr(hooks, "pytest_noepi_proposers", None)
+    made: dict[str, Callable[[Rung], Proposer]] = {}
+    for kinds in asked() if asked is not None else ():
+        made.update(kinds or {})
+    return made
+
+
 @dataclass(frozen=True, slots=True)
 class ProposerFactory:
     """Makes the proposers of one run; ``tree`` is where a ``.env`` with keys may lie.
@@ -75,14 +86,15 @@ class ProposerFactory:
     task: str = ""
     earlier: tuple[Mapping[str, Any], ...] = ()
     finished: int = 0
+    kinds: Kinds = field(default_factory=dict)
 
     def skipped(self) -> tuple[Skipped, ...]:
         """Name the rungs that cannot be used, each with what to set."""
         skipped = []
         for rung in self.ladder.rungs.values():
-            if not rung.asks:
+            if not rung.asks and rung.kind not in self.kinds:
                 continue
-            lacking = self._lacking(rung)
+            lacking = self._lacking(rung) if rung.asks else ""
             if lacking:
                 skipped.append(Skipped(rung.name, lacking))
             elif not self.runs_model_code:
@@ -143,6 +155,8 @@ class ProposerFactory:
         return (*secrets_in(os.environ), *(key for key in used if key))
 
     def _proposer(self, rung: Rung, ask: Ask, over: Handover, preflight: Preflight) -> Proposer:
+        if rung.kind in self.kinds:
+            return self.kinds[rung.kind](rung)
         return BriefedRung(ask, rung, over, self.task, preflight) if rung.asks else LocalSearch()
 
     def asking(self, rung: Rung, purse: Purse, seconds: Seconds, purpose: str = "propose") -> Ask:
@@ -164,16 +178,23 @@ def _without(secrets: tuple[str, ...], question: Question) -> Question:
     return replace(question, stable=stable, prompt=prompt, turns=turns)
 
 
-def at_its_servers(ladder: Ladder, paper: terminal.Paper) -> Ladder:
-    """Name the server that ANTHROPIC_BASE_URL sends code to, so that prices and warnings are about that one."""
+def at_its_servers(ladder: Ladder, tell: Callable[[str], None]) -> Ladder:
+    """Name the server that ANTHROPIC_BASE_URL sends code to, so that prices and warnings are about that one.
+
+    What Anthropic asks for a model is no price there; one that was given for the rung itself stays.
+    """
     server = os.environ.get("ANTHROPIC_BASE_URL", "").rstrip("/")
     asked = [rung for rung in ladder.rungs.values() if rung.asks and rung.provider == "anthropic"]
     theirs = [rung for rung in asked if rung.base_url is None]
     if not server or server == "https://api.anthropic.com" or not theirs:
         return ladder
-    paper.line(f"noepi: ANTHROPIC_BASE_URL is set: models are asked at {server}", yellow=True)
-    moved = {rung.name: replace(rung, base_url=server) for rung in theirs}
+    tell(f"ANTHROPIC_BASE_URL is set: models are asked at {server}")
+    moved = {rung.name: replace(rung, base_url=server, price=_price_there(rung)) for rung in theirs}
     return replace(ladder, rungs={**ladder.rungs, **moved})
+
+
+def _price_there(rung: Rung) -> Price | None:
+    return None if rung.price == PRICES.get(rung.model) else rung.price
 
 
 def priced(ladder: Ladder, settings: Settings) -> None:

@@ -21,17 +21,17 @@ from pytest_noepicycle.closing import Closing
 from pytest_noepicycle.codec import decode, encode
 from pytest_noepicycle.domain.budget import Ledger
 from pytest_noepicycle.domain.guard import Territory
-from pytest_noepicycle.domain.ladder import Ladder
+from pytest_noepicycle.domain.ladder import KINDS, Ladder
 from pytest_noepicycle.domain.run import Skipped, StopReason
 from pytest_noepicycle.domain.score import Baseline
 from pytest_noepicycle.domain.session import Session
 from pytest_noepicycle.domain.settings import Settings
 from pytest_noepicycle.errors import SandboxError
-from pytest_noepicycle.proposers import Arm, Arming, ProposerFactory, at_its_servers, priced
+from pytest_noepicycle.proposers import Arm, Arming, ProposerFactory, at_its_servers, kinds_of, priced
 from pytest_noepicycle.report import terminal
 from pytest_noepicycle.report.journal import JournalFile
 from pytest_noepicycle.report.summary import Summary
-from pytest_noepicycle.resumption import CHECKPOINTS, Earlier, earlier
+from pytest_noepicycle.resumption import CHECKPOINTS, Earlier, Today, earlier, selected
 from pytest_noepicycle.rungs.handover import Transfer
 from pytest_noepicycle.sandbox import choice
 from pytest_noepicycle.sandbox.choice import GuardedSandbox
@@ -85,7 +85,9 @@ def repair(
     :raises NoepiError: where it could not begin; nothing was changed then.
     """
     began = time.monotonic()
-    ladder = at_its_servers(ladder or ladder_files.load(settings.ladder), paper)
+    ladder = ladder or ladder_files.load(settings.ladder, kinds=(*KINDS, *kinds_of(hooks)))
+    if arm is None:  # whoever arms the rungs says where they are asked
+        ladder = at_its_servers(ladder, lambda text: paper.line(f"noepi: {text}", yellow=True))
     priced(ladder, settings)
     sandbox = choice.choose(settings.sandbox, session, settings)
     records = Records.of(session.tree, settings.dir)
@@ -145,7 +147,7 @@ class _Run:
             shot = snapshot.snapshot(self.session.tree, leave_out=frozenset({str(self.records.home)}))
             stack.callback(shot.close)
             wanted = self.settings.resume
-            before = None if wanted is None else earlier(self.records, wanted, shot.digest)
+            before = None if wanted is None else earlier(self.records, wanted, self._today(shot))
             run = self if before is None else replace(self, began=self.began - before.seconds)
             desk = run._open(stack, shot, before)
             desk.journal.write("resumed" if before else "run_started", tree=shot.digest, **run._facts(desk, revision))
@@ -159,6 +161,10 @@ class _Run:
         if self.hooks is not None:
             self.hooks.pytest_noepi_report(result=done.result)
         return done
+
+    def _today(self, shot: TreeSnapshot) -> Today:
+        factory, allowed = self._factory, self.sandbox.runs_model_code
+        return Today(shot.digest, self.session, self.ladder, factory.skipped(), allowed, factory.secrets())
 
     def _open(self, stack: contextlib.ExitStack, shot: TreeSnapshot, before: Earlier | None) -> _Desk:
         """Open the journal and the purse, anew or as an earlier run left them, and say what was chosen."""
@@ -242,7 +248,8 @@ class _Run:
         chosen = self.ladder, self.session.tree, self.sandbox.runs_model_code
         if self.arm is not None:
             return self.arm(*chosen)
-        factory = ProposerFactory(*chosen, Transfer(self.settings.context_transfer), note)
+        transfer, kinds = Transfer(self.settings.context_transfer), kinds_of(self.hooks)
+        factory = ProposerFactory(*chosen, transfer, note, kinds=kinds)
         if desk is None or desk.kept is None:
             return factory
         return replace(factory, earlier=desk.earlier, finished=len(desk.kept.state.attempts))
@@ -269,6 +276,7 @@ class _Run:
         return {
             "run_id": desk.record.run_id,
             "failed": list(self.session.failed),
+            "tests": selected(self.session),
             "python": self.session.interpreter.version,
             "pytest": self.session.pytest_version,
             "base_commit": revision.commit,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_noepicycle.domain.ladder import Ladder
+from pytest_noepicycle.domain.ladder import KINDS, Ladder
 from pytest_noepicycle.errors import LadderError
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def shipped() -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: (name != "default", name)))
 
 
-def load(name_or_path: str) -> Ladder:
-    """Return a shipped ladder by its name, or read a YAML file by its path.
+def load(name_or_path: str, *, kinds: Collection[str] = KINDS) -> Ladder:
+    """Return a shipped ladder by its name, or read a YAML file by its path; ``kinds`` are those that a rung may have.
 
     :raises LadderError: with the file, the line and the key that is wrong, or with the names there are.
     """
@@ -35,11 +35,11 @@ def load(name_or_path: str) -> Ladder:
         return _read(_folder() / f"{name_or_path}.yaml", name_or_path)
     path = Path(name_or_path).expanduser()
     if path.is_file():
-        return _read(path, path.stem)
+        return _read(path, path.stem, kinds)
     raise LadderError(_no_such(name_or_path, names))
 
 
-def parse(text: str, *, source: str, name: str) -> Ladder:
+def parse(text: str, *, source: str, name: str, kinds: Collection[str] = KINDS) -> Ladder:
     """Read a ladder from YAML; ``source`` is what error messages call the file.
 
     :raises LadderError: as :func:`load` does.
@@ -58,7 +58,7 @@ def parse(text: str, *, source: str, name: str) -> Ladder:
     finally:
         loader.dispose()
     try:
-        return Ladder.from_mapping(data, name=name)
+        return Ladder.from_mapping(data, name=name, kinds=kinds)
     except LadderError as error:
         raise LadderError(f"{source}:{_line_of(str(error), lines)}: {error}") from error
 
@@ -73,12 +73,12 @@ def _folder() -> Path:
     )
 
 
-def _read(path: Path, name: str) -> Ladder:
+def _read(path: Path, name: str, kinds: Collection[str] = KINDS) -> Ladder:
     try:
         text = path.read_bytes()[:_LARGEST].decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise LadderError(f"{path}: the file cannot be read as UTF-8 text: {error}") from error
-    return parse(text, source=path.name if path.parent == _folder() else str(path), name=name)
+    return parse(text, source=path.name if path.parent == _folder() else str(path), name=name, kinds=kinds)
 
 
 def _no_such(wanted: str, names: tuple[str, ...]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -67,7 +67,7 @@ class Rung:
     @property
     def asks(self) -> bool:
         """Whether it asks a model, and so needs a key and may cost money."""
-        return self.kind != "search"
+        return self.kind in ("model", "agent")
 
     def edge(self, name: str) -> str:
         """Return where a signal leads: a rung's name or ``stop``."""
@@ -122,8 +122,8 @@ class Ladder:
         return None
 
     @classmethod
-    def from_mapping(cls, data: object, *, name: str = "custom") -> Ladder:
-        """Read a ladder, in the file's form (``rungs:``) or as a plain dict of rungs.
+    def from_mapping(cls, data: object, *, name: str = "custom", kinds: Collection[str] = KINDS) -> Ladder:
+        """Read a ladder, in the file's form (``rungs:``) or as a plain dict of rungs of these ``kinds``.
 
         :raises LadderError: with the path of the key that is wrong, e.g. ``rungs.haiku.on_plateau``.
         """
@@ -134,7 +134,7 @@ class Ladder:
             rungs, prefix = _mapping(top["rungs"], "rungs"), "rungs."
         else:
             top = {}
-        read = _rungs(rungs, prefix)
+        read = _rungs(rungs, prefix, kinds)
         start = str(top.get("start", next(iter(read))))
         _check(read, start, prefix)
         ladder = cls.__new__(cls)
@@ -164,22 +164,22 @@ class Ladder:
         return STOP if name in gone else name
 
 
-def _rungs(data: object, prefix: str) -> dict[str, Rung]:
+def _rungs(data: object, prefix: str, kinds: Collection[str] = KINDS) -> dict[str, Rung]:
     rungs = _mapping(data, prefix.rstrip(".") or "the ladder")
     if not rungs:
         raise LadderError(f"{prefix or 'the ladder'}: a ladder needs at least one rung")
     return {
-        str(name): value if isinstance(value, Rung) else _rung(str(name), value, f"{prefix}{name}")
+        str(name): value if isinstance(value, Rung) else _rung(str(name), value, f"{prefix}{name}", kinds)
         for name, value in rungs.items()
     }
 
 
-def _rung(name: str, data: object, where: str) -> Rung:
+def _rung(name: str, data: object, where: str, kinds: Collection[str]) -> Rung:
     values = _mapping(data, where)
     _known(values, _RUNG_KEYS, where + ".")
     kind = str(values.get("kind", "model"))
-    if kind not in KINDS:
-        raise LadderError(f"{where}.kind: {kind!r} is not one of {', '.join(KINDS)}")
+    if kind not in kinds:
+        raise LadderError(f"{where}.kind: {kind!r} is not one of {', '.join(kinds)}")
     edges = {edge: STOP if values[edge] is None else str(values[edge]) for edge in EDGES if edge in values}
     price = _price(values["price"], f"{where}.price") if values.get("price") is not None else _known_price(values, name)
     _typed(values, where)

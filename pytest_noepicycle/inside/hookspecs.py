@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Dict, Optional
 
 import pytest
 
@@ -12,6 +12,16 @@ def pytest_noepi_protect(path: str) -> Optional[bool]:
     """Forbid an edit of ``path`` (relative to the project, forward slashes) by returning True.
 
     None leaves the judgement to others. What the guard names as never stays closed, whatever is returned.
+    """
+
+
+@pytest.hookspec
+def pytest_noepi_proposers() -> Optional[Dict[str, Any]]:
+    """Add kinds of rungs: return a dict from the name of a kind to a function that makes such a rung.
+
+    The function gets the ladder's ``Rung`` and returns an object whose ``propose(context)`` yields ``Proposal``s,
+    likeliest first, each a complete patch against the baseline. A ladder's file names the kind: ``kind: mine``. What
+    it proposes is judged, tried and proven as anything else is.
     """
 
 

