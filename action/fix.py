@@ -23,7 +23,7 @@ from pytest_noepicycle.inspection import ORIGIN
 from pytest_noepicycle.report.summary import Summary
 from pytest_noepicycle.report.terminal import PlainPaper
 
-KEPT = ("result.json", "decisions.jsonl", "best.patch", "patch.json", "report.md")
+KEPT = ("result.json", "decisions.jsonl", "best.patch", "patch.json", "report.md", "report.html")
 """What of a record becomes an artifact; a checkpoint is of use on this machine only."""
 _SETTINGS = ("ladder", "budget", "budget-usd", "time-limit", "image", "record-content")
 _MOST_ANNOTATIONS = 10  # a step's notices beyond that the runner drops
