@@ -31,8 +31,8 @@ from pytest_noepicycle.errors import NoepiError, RecordError
 from pytest_noepicycle.report import journal
 from pytest_noepicycle.stages.demands import demands
 from pytest_noepicycle.stages.flags import flags
+from pytest_noepicycle.stages.names import by_file
 from pytest_noepicycle.stages.propose import territory
-from pytest_noepicycle.supervisor.survey import by_file
 
 ORIGIN = "origin.json"
 """What a record that travels says beside itself: ``folder``, the tree's place in the repository."""

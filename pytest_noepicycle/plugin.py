@@ -45,6 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     values = options.read(config)
     _check_ladder(values["ladder"])
+    options.check_resume("--noepi-resume", values["resume"], config.invocation_params.dir)
     config.pluginmanager.register(Repairer(config, values), "noepi-repairer")
 
 

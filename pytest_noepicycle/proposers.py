@@ -12,7 +12,7 @@ from pytest_noepicycle.adapters.clouds import CLOUDS
 from pytest_noepicycle.adapters.messages import MessagesModel
 from pytest_noepicycle.domain.context import Context
 from pytest_noepicycle.domain.estimate import Estimate, Quote
-from pytest_noepicycle.domain.ladder import Ladder, Rung
+from pytest_noepicycle.domain.ladder import PRICES, Ladder, Price, Rung
 from pytest_noepicycle.domain.redaction import redacted, secrets_in
 from pytest_noepicycle.domain.run import Skipped
 from pytest_noepicycle.domain.settings import Settings

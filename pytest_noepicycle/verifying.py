@@ -6,7 +6,7 @@ import contextlib
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,14 +23,16 @@ from pytest_noepicycle.domain.settings import Settings
 from pytest_noepicycle.domain.territory import Territory
 from pytest_noepicycle.domain.trial import Report, Status, Trial
 from pytest_noepicycle.errors import EngineUnavailable, SandboxError, UsageError
+from pytest_noepicycle.ports import Clock
 from pytest_noepicycle.sandbox import choice
 from pytest_noepicycle.sandbox.choice import GuardedSandbox
 from pytest_noepicycle.sandbox.layout import lay_out_inside
 from pytest_noepicycle.sandbox.pool import Pool
 from pytest_noepicycle.stages import judgement
 from pytest_noepicycle.stages.demands import demands
+from pytest_noepicycle.stages.names import by_file, importable
 from pytest_noepicycle.stages.propose import territory
-from pytest_noepicycle.stages.running import Clocks, run_all
+from pytest_noepicycle.stages.running import Clocks, Run, bounded, run_all
 from pytest_noepicycle.stages.scene import Surroundings
 from pytest_noepicycle.stages.triage import Triage, triage
 from pytest_noepicycle.stages.verify import Verdict
@@ -38,6 +40,7 @@ from pytest_noepicycle.stages.verify import verify as proved
 
 _RERUNS = 1  # of what failed at the base, beside the run of everything and the one of the proof without the patch
 _LEAST_SECONDS, _PER_SECOND = 20.0, 5.0  # a proof's run may take so much, and so many times the baseline's
+_LEAST_RUN = 1.0  # seconds of a run, however little time is left: what it comes to is said
 _RED = (Status.FAILED, Status.ERROR, Status.TIMEOUT)
 
 
@@ -128,30 +131,36 @@ def _candidate(request: Request, root: str, shot: TreeSnapshot) -> Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Court:
-    """A base that was run and frozen, before which any number of candidates can be brought."""
+    """A base that was run and frozen, before which any number of candidates can be brought.
 
-    pool: Pool
+    ``seconds`` is the most that one run may take, ``allowance`` what all runs of one candidate's proof may take.
+    """
+
+    run: Run
     shot: TreeSnapshot
     territory: Territory
     baseline: Baseline
     clocks: Clocks
     seconds: float
+    allowance: float
     first: Report
     left_out: Mapping[str, str]
     sandbox: str
+    clock: Clock = time.monotonic
 
     def judge(self, candidate: Candidate) -> Evidence:
-        """Return the evidence; a sandbox that is lost proves nothing."""
+        """Return the evidence; a sandbox that is lost proves nothing, nor does a proof that ran out of time."""
         found = judgement.evidence(candidate, self.territory, self.baseline, self._prove)
         return replace(found, left_out=self.left_out, sandbox=self.sandbox)
 
     def _prove(self, patch: Patch) -> Verdict:
         hanging = frozenset(t for t in self.baseline.targets if self.first.select([t])[t].status is Status.TIMEOUT)
+        until = self.clock() + self.allowance
         try:
-            return proved(
+            verdict = proved(
                 patch,
                 self.baseline,
-                self.pool.run_fresh,
+                bounded(self.run, self.clock, until, least=_LEAST_RUN),
                 self.clocks,
                 seconds=self.seconds,
                 read=self.shot.read,
@@ -160,6 +169,14 @@ class Court:
             )
         except SandboxError as error:
             return Verdict((), (), {"cold": "failed"}, why=f"the sandbox was lost: {error}")
+        return verdict if self.clock() < until else _cut_off(verdict)
+
+
+def _cut_off(verdict: Verdict) -> Verdict:
+    """Return the verdict of a proof whose last runs had no time: whatever they showed, nothing is proved by it."""
+    over = "the time limit ended the proof before it was complete: raise --time-limit"
+    why = f"{over} ({verdict.why})" if verdict.why else over
+    return replace(verdict, fixed=(), checks={**verdict.checks, "cold": "failed"}, why=why)
 
 
 @contextlib.contextmanager
@@ -169,10 +186,11 @@ def open_court(session: Session, settings: Settings, shot: TreeSnapshot, patch: 
     :raises NoepiError: where no sandbox can be had that may run code of unknown origin, or no test runs in it.
     """
     sandbox = _sandbox(_lean(session), settings)
-    pool = Pool(sandbox, shot, 1)
+    pool, began = Pool(sandbox, shot, 1), time.monotonic()
     with contextlib.closing(pool):
         share = settings.time_limit / 4
-        first = run_all(pool.run_fresh, Trial(Patch(), None, Clocks().limits((), share), cold=True))
+        run = bounded(pool.run_fresh, time.monotonic, began + 2 * share, least=_LEAST_RUN)  # half is the proof's
+        first = run_all(run, Trial(Patch(), None, Clocks().limits((), share), cold=True))
         if not first.outcomes:
             raise SandboxError(
                 f"no test ran at the base ({first.end}): {first.why or first.output[-500:]}",
@@ -180,11 +198,11 @@ def open_court(session: Session, settings: Settings, shot: TreeSnapshot, patch: 
             )
         land = territory(session, settings, shot.files, shot.links, lambda path: False)
         red = _chosen(tuple(t for t, o in first.outcomes.items() if o.status in _RED), session)
-        known = land.taken | _names((*shot.files, *patch.paths))
+        known = land.taken | importable((*shot.files, *patch.paths))
         sorted_out = triage(
             red,
-            pool.run_fresh,
-            fresh=pool.run_fresh,
+            run,
+            fresh=run,
             reruns=_RERUNS,
             seconds=share,
             known=known,
@@ -193,16 +211,17 @@ def open_court(session: Session, settings: Settings, shot: TreeSnapshot, patch: 
         baseline = _frozen(sorted_out, first)
         durations = {test: outcome.duration for test, outcome in first.outcomes.items()}
         yield Court(
-            pool=pool,
+            run=pool.run_fresh,
             shot=shot,
             territory=replace(
                 land,
-                tests_in=_by_file((*first.collected, *baseline.targets)),
+                tests_in=by_file((*first.collected, *baseline.targets)),
                 demands=demands(baseline.targets, shot.read),
             ),
             baseline=baseline,
             clocks=Clocks(durations, settings.test_timeout),
             seconds=min(share, _LEAST_SECONDS + _PER_SECOND * first.seconds),
+            allowance=settings.time_limit - (time.monotonic() - began),
             first=first,
             left_out=_left_out(sorted_out),
             sandbox=sandbox.kind,
@@ -250,14 +269,3 @@ def _frozen(sorted_out: Triage, first: Report) -> Baseline:
 def _left_out(sorted_out: Triage) -> dict[str, str]:
     found = {finding.test: f"{finding.kind}: {finding.hint}" for finding in sorted_out.findings}
     return {**found, **dict.fromkeys(sorted_out.absent, "flaky: failed once and passed each time it was run again")}
-
-
-def _names(paths: Sequence[str]) -> frozenset[str]:
-    return frozenset(part.removesuffix(".py") for path in paths if path.endswith(".py") for part in path.split("/"))
-
-
-def _by_file(ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    files: dict[str, list[str]] = {}
-    for test in ids:
-        files.setdefault(test.split("::")[0], []).append(test)
-    return {path: tuple(tests) for path, tests in files.items()}

@@ -62,7 +62,7 @@ class World:
 
 
 def _canary(test: str) -> Outcome:
-    status = Status.FAILED if test.endswith("must_fail") else Status.PASSED
+    status = Status.FAILED if "must_fail" in test else Status.PASSED
     return Outcome(test, status, 0.0)
 
 

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pytest_noepicycle.errors import NoepiError, UsageError
 
+T = TypeVar("T")
 _INSTRUCTIONS = (
     "Mends failing pytest suites and proves patches. Call fix to find a proven patch for failing tests (free unless a "
     "budget is given), report to read what was found, apply to write it into the files. Call verify to have any patch "
@@ -39,8 +41,22 @@ def serve() -> None:
     server = MCPServer("noepi", instructions=_INSTRUCTIONS)
     tools: tuple[Callable[..., Any], ...] = (fix, verify, report, apply)
     for tool in tools:
-        server.tool()(tool)
+        server.tool()(_saying_why(tool))
     server.run("stdio")
+
+
+def _saying_why(tool: Callable[..., Awaitable[T]]) -> Callable[..., Awaitable[T]]:
+    """Let an assistant read why a call was refused: of any other error the SDK passes on no word."""
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    @functools.wraps(tool)
+    async def called(*arguments: Any, **named: Any) -> T:
+        try:
+            return await tool(*arguments, **named)
+        except NoepiError as error:
+            raise ToolError(error.sentence()) from error
+
+    return called
 
 
 async def fix(
@@ -108,6 +124,7 @@ async def _noepi(project: str, words: Sequence[str], seconds: float, given: str 
     """Run a command in a project; return its status, its output and its messages. Nothing of it outlives its time."""
     if not Path(project).is_dir():
         raise UsageError(f"{project!r} is not a folder", hint="project is the absolute path in which pytest is run.")
+    before = newest(project)
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", "pytest_noepicycle.cli", *words),
         cwd=project,
@@ -118,12 +135,31 @@ async def _noepi(project: str, words: Sequence[str], seconds: float, given: str 
     )
     try:
         out, err = await asyncio.wait_for(process.communicate((given or "").encode()), seconds)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)  # taken for Ctrl-C: its record is written, its boxes are closed
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), 30)
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
+        if isinstance(error, TimeoutError):
+            raise too_long(words[0], seconds, before, newest(project)) from None
         raise
     return process.returncode or 0, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
+
+
+def newest(project: str) -> Path | None:
+    """Return the folder of the newest run that is recorded in a project or above it, where one is."""
+    for folder in (Path(project), *Path(project).absolute().parents):
+        last = folder / ".noepi" / "last"
+        if last.is_file():
+            return folder / ".noepi" / "runs" / last.read_text("utf-8", "replace").strip()
+    return None
+
+
+def too_long(command: str, seconds: float, before: Path | None, after: Path | None) -> NoepiError:
+    """Return the error of a call that took too long; it names the run that the call had begun, if it had."""
+    begun = after is not None and after != before
+    found = f"what it had found until then is recorded in {after}" if begun else "it had recorded nothing yet"
+    hint = "Give it more with time_limit_seconds, or select fewer tests with pytest_args."
+    return NoepiError(f"noepi {command} was ended after {seconds:g} seconds; {found}", hint=hint)

@@ -51,7 +51,7 @@ class MessagesModel:
         """Send the question and read the answer as it is written, for at most ``seconds``.
 
         :raises ProviderError: where no answer came; its ``kind`` is auth, unknown_model, too_large, rate_limited,
-            overloaded, server, bad_request, connection, timeout or malformed.
+            overloaded, server, bad_request, never_connected (nothing was sent), connection, timeout or malformed.
         """
         import anthropic
         import httpx2
@@ -166,7 +166,8 @@ _SAYS = {
     "overloaded": "the server has no capacity at the moment",
     "server": "the server failed",
     "bad_request": "the server refuses the request",
-    "connection": "the server cannot be reached, or the connection broke",
+    "never_connected": "the server cannot be reached",
+    "connection": "the connection broke",
     "timeout": "the answer took longer than there was time for",
     "malformed": "the server's answer cannot be read",
 }
@@ -178,6 +179,7 @@ _HINTS = {
     "overloaded": "Try again later, or with a ladder that names another model.",
     "server": "Try again later; the provider's status page may say more.",
     "bad_request": "If base_url names another server, it may not support strict tools; else please report this.",
+    "never_connected": "Check the network, HTTPS_PROXY and the rung's base_url.",
     "connection": "Check the network, HTTPS_PROXY and the rung's base_url.",
     "timeout": "Raise --noepi-time-limit, or lower the rung's max_output.",
     "malformed": "Does base_url name a server that speaks the Messages API, streamed?",
@@ -194,6 +196,8 @@ def _classify(error: Exception) -> tuple[str, bool]:
         status = _BY_TYPE.get(str(error.type), error.status_code) if error.status_code < 400 else error.status_code
         unknown = ("server", True) if status >= 500 or status == 409 else ("bad_request", False)
         return _BY_STATUS.get(status, unknown)
+    if isinstance(error, httpx2.ConnectError) or isinstance(error.__cause__, httpx2.ConnectError):
+        return "never_connected", True
     if isinstance(error, anthropic.APITimeoutError | httpx2.TimeoutException):
         return "timeout", True
     if isinstance(error, anthropic.APIConnectionError | httpx2.HTTPError | BrokenOff | OSError):

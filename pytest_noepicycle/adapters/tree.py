@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_noepicycle.domain.patch import FileChange, Patch
-from pytest_noepicycle.errors import TreeChanged, TreeLocked
+from pytest_noepicycle.errors import NoepiError, TreeChanged, TreeLocked
 
 
 def standing(root: str, patch: Patch) -> dict[str, str]:
@@ -25,19 +25,34 @@ def write(root: str, patch: Patch, staging: Path, *, forward: bool = True) -> tu
     A kill in between leaves some files before and some after; the same call completes what is missing.
 
     :raises TreeChanged: where a file is neither as before nor as after; nothing was written then.
+    :raises NoepiError: where the system does not let a file be written; it says what had been.
     """
-    wanted = "after" if forward else "before"
+    written: list[str] = []
+    try:
+        _write(root, patch, staging, "after" if forward else "before", written)
+    except OSError as error:
+        raise _unwritten(error, written) from error
+    return tuple(written)
+
+
+def _write(root: str, patch: Patch, staging: Path, wanted: str, written: list[str]) -> None:
     todo = [change for change in patch.changes if _expected(root, change) != wanted]
     with contextlib.ExitStack() as undo:
-        staged = [(c, _stage(root, c.path, c.after if forward else c.before, staging, undo)) for c in todo]
-        for place, (change, part) in enumerate(staged):
-            _still(root, change, [written.path for written, _ in staged[:place]])
+        staged = [(c, _stage(root, c.path, c.after if wanted == "after" else c.before, staging, undo)) for c in todo]
+        for change, part in staged:
+            _still(root, change, written)
             target = Path(root, change.path)
             if part is None:
                 target.unlink(missing_ok=True)
             else:
                 part.replace(target)
-    return tuple(change.path for change in todo)
+            written.append(change.path)
+
+
+def _unwritten(error: OSError, written: list[str]) -> NoepiError:
+    done = f"{', '.join(written)} had been written" if written else "nothing was written"
+    hint = "See that the files are yours and the disk is not full; noepi apply and noepi undo complete what is missing."
+    return NoepiError(f"the work tree cannot be written ({error}); {done}", hint=hint)
 
 
 def _expected(root: str, change: FileChange) -> str:
@@ -58,6 +73,8 @@ def _still(root: str, change: FileChange, written: list[str]) -> None:
 def _stands(root: str, change: FileChange) -> str:
     target = Path(root, change.path)
     _plain_parents(root, target)
+    if target.exists() and not target.is_file():
+        return "neither"
     now = target.read_bytes() if target.is_file() else None
     return "after" if now == change.after else "before" if now == change.before else "neither"
 
@@ -113,6 +130,7 @@ def locked(folder: Path, *, wait: float = 10.0) -> Iterator[None]:
     """Hold the tree for one run; the lock goes with the process, however that ends.
 
     :raises TreeLocked: naming the holder, where it does not come free within ``wait`` seconds.
+    :raises NoepiError: where the folder cannot be written.
     """
     import filelock
 
@@ -120,11 +138,28 @@ def locked(folder: Path, *, wait: float = 10.0) -> Iterator[None]:
     try:
         lock.acquire(timeout=wait)
     except filelock.Timeout:
-        who = holder.read_text("utf-8") if holder.exists() else "unknown"
-        raise TreeLocked(f"another repair runs in this tree (process {who})") from None
+        raise TreeLocked(f"another repair runs in this tree (process {_holder(holder)})") from None
+    except OSError as error:
+        raise _no_lock(folder, error) from error
     try:
-        holder.write_text(str(os.getpid()), "utf-8")
+        try:
+            holder.write_text(str(os.getpid()), "utf-8")
+        except OSError as error:
+            raise _no_lock(folder, error) from error
         yield
     finally:
-        holder.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it only names the holder for others; the lock is what counts
+            holder.unlink(missing_ok=True)
         lock.release()
+
+
+def _holder(file: Path) -> str:
+    try:
+        return file.read_text("utf-8")
+    except (OSError, ValueError):  # written at this moment, or gone with its run
+        return "unknown"
+
+
+def _no_lock(folder: Path, error: OSError) -> NoepiError:
+    hint = "See that the folder is yours and the disk is not full; another one is named with --noepi-dir."
+    return NoepiError(f"the tree cannot be locked in {folder}: {error.strerror or error}", hint=hint)

@@ -11,9 +11,10 @@ from pytest_noepicycle.domain.context import Context
 from pytest_noepicycle.domain.estimate import Estimate
 from pytest_noepicycle.domain.ladder import Ladder, Rung
 from pytest_noepicycle.domain.run import Skipped
+from pytest_noepicycle.domain.settings import Settings
 from pytest_noepicycle.errors import UsageError
 from pytest_noepicycle.ports import Proposer
-from pytest_noepicycle.proposers import Ask, ProposerFactory, Seconds
+from pytest_noepicycle.proposers import Ask, ProposerFactory, Seconds, at_its_servers, priced
 from pytest_noepicycle.rungs.foreign import ForeignLoop, ForeignRung, Wait
 from pytest_noepicycle.rungs.handover import Handover, Transfer
 from pytest_noepicycle.rungs.ways import Way
@@ -123,6 +124,18 @@ def usable(ladder: Ladder, folder: str) -> None:
             f"no rung of the ladder {ladder.name!r} can be used: there is no API key",
             hint=f"Set {names} in the environment or in a .env file here, or give run() an inner_loop.",
         )
+
+
+def served(ladder: Ladder, settings: Settings, warn: Callable[[str], None]) -> Ladder:
+    """Return the ladder with the servers that the environment names, and warn of where the code goes.
+
+    :raises LadderError: where a price is not known there, and there is a cap on money.
+    """
+    there = at_its_servers(ladder, lambda text: warn(f"noepicycle: {text}"))
+    if there.warning and not ladder.warning:  # a ladder that names such a server itself is warned of when it is given
+        warn(there.warning)
+    priced(there, settings)
+    return there
 
 
 def for_loop(ladder: Ladder) -> Ladder:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_noepicycle import wiring
 from pytest_noepicycle.api.arguments import Plan
-from pytest_noepicycle.api.arms import NO_MODEL_CODE, LoopArms, ModelArms, for_loop, usable, without_search
+from pytest_noepicycle.api.arms import NO_MODEL_CODE, LoopArms, ModelArms, for_loop, served, usable, without_search
 from pytest_noepicycle.api.chronicle import Chronicle
 from pytest_noepicycle.api.waiting import Waiting
 from pytest_noepicycle.codec import decode
@@ -63,7 +63,7 @@ class Solving:
             return for_loop(self.plan.ladder)
         ladder = without_search(self.plan.ladder)
         usable(ladder, str(Path.cwd()))
-        return ladder
+        return served(ladder, self.plan.settings, self.chronicle.warn)
 
     def _laid_out(self, home: Path) -> str:
         code = self.plan.test_code or ""

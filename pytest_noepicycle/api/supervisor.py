@@ -18,6 +18,7 @@ from pytest_noepicycle.api.waiting import Waiting
 from pytest_noepicycle.domain.ladder import Ladder
 from pytest_noepicycle.domain.run import RunResult
 from pytest_noepicycle.domain.settings import Thresholds
+from pytest_noepicycle.errors import UsageError
 from pytest_noepicycle.proposers import priced
 
 _DEFAULTS = Thresholds()
@@ -82,6 +83,11 @@ class Supervisor:
         )
         transfer = transfer_of(context_transfer)
         self._plan = Plan(test_code, score_fn, ladder_of(ladder), settings, transfer, records, python)
+        if dry_run and test_code is None:
+            raise UsageError(
+                "dry_run looks at a task with tests, and here score_fn judges: there is nothing to look at",
+                hint="Give test_code, or leave dry_run out and cap the run with budget_cap and budget_usd.",
+            )
         if dry_run:
             self._plan = replace(self._plan, settings=replace(settings, dry_run=True))
         priced(self._plan.ladder, settings)

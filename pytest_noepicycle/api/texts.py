@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_noepicycle.adapters.records import Records
 from pytest_noepicycle.api.arguments import LLM_JUDGE, Plan
-from pytest_noepicycle.api.arms import LoopArms, ModelArms, for_loop, usable, without_search
+from pytest_noepicycle.api.arms import LoopArms, ModelArms, for_loop, served, usable, without_search
 from pytest_noepicycle.api.chronicle import Chronicle
 from pytest_noepicycle.api.scoring import CallersScore
 from pytest_noepicycle.api.waiting import Waiting
@@ -94,7 +94,7 @@ class Texts:
             return for_loop(self.plan.ladder)
         ladder = without_search(self.plan.ladder)
         usable(ladder, str(Path.cwd()))
-        return ladder
+        return served(ladder, self.plan.settings, self.chronicle.warn)
 
     def _blocked(self, models: ModelArms) -> frozenset[str]:
         if self.inner_loop is not None:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pytest_noepicycle.commands.command import DONE, NOT_DONE, add_options, print_json, values
+from pytest_noepicycle.errors import UsageError
+from pytest_noepicycle.inside.options import check_resume
 from pytest_noepicycle.report.summary import as_json
 from pytest_noepicycle.report.terminal import PlainPaper
 
@@ -30,6 +35,10 @@ def run(given: argparse.Namespace) -> int:
     """Run the project's tests in its own interpreter, then repair what failed."""
     from pytest_noepicycle import wiring
 
+    try:
+        check_resume("--resume", given.resume, Path.cwd())
+    except pytest.UsageError as error:
+        raise UsageError(str(error)) from None
     values = _settings(given)
     shown = sys.stderr if given.json else sys.stdout
     facts = wiring.run_tests(given.python, given.rest, shown)

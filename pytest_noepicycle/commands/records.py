@@ -102,7 +102,7 @@ def _report_all(given: argparse.Namespace) -> int:
 
 def _folders(given: argparse.Namespace) -> list[Path]:
     _, records = found(given)
-    return sorted(path for path in (records.home / "runs").iterdir() if path.is_dir())
+    return records.folders()
 
 
 def _told(folder: Path) -> overview.Told:

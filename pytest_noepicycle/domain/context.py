@@ -33,6 +33,7 @@ class Context:
     bytes as ``best`` leaves them; ``suspects`` are ranked, the likeliest first, on the lines of the files as
     ``best`` leaves them; ``coverage`` was taken with ``best`` in place; ``never_send`` are patterns of files that
     no question to a model may hold; ``try_tests`` runs tests with a patch in the sandbox, where a rung may do that.
+    ``veil`` takes a path and a file's bytes and returns them as they may be shown: without held-out tests.
     """
 
     baseline: Baseline
@@ -49,6 +50,7 @@ class Context:
     never_send: tuple[str, ...] = ()
     max_seconds: float = 600.0
     try_tests: Callable[[Patch, tuple[str, ...]], Report] | None = None
+    veil: Callable[[str, bytes], bytes] = lambda path, content: content
 
     @property
     def remaining(self) -> tuple[str, ...]:

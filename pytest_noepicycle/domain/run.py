@@ -41,7 +41,7 @@ _SENTENCES: Mapping[StopReason, str] = {
     StopReason.BUDGET: "the next step would not fit the budget",
     StopReason.EXHAUSTED: "every rung that could be reached has been tried",
     StopReason.NOTHING_TO_FIX: "no test failed",
-    StopReason.FLAKY: "what failed passes when it is run again: flaky, not broken",
+    StopReason.FLAKY: "what failed passes as well, with the same code: flaky, not broken",
     StopReason.ENVIRONMENT: "what failed lacks something of its surroundings, not of the code",
     StopReason.TIME_LIMIT: "the time limit was reached",
     StopReason.INTERRUPTED: "it was interrupted; the best so far is kept",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import socket
+from pathlib import Path
 from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Union
 
 import pytest
 
 Parse = Callable[[Any], Any]
+_OF_A_RUN = ("decisions.jsonl", "result.json", "patch.json")
 
 
 class Option(NamedTuple):
@@ -58,6 +60,20 @@ def parsed(option: Option, given: Any, where: str) -> Any:
         raise pytest.UsageError(f"{where}: {given!r} is not {error}") from None
 
 
+def check_resume(option: str, run: Optional[str], folder: Path) -> None:
+    """See that the name of a run is not a path of tests that the option has swallowed; ``folder`` is where one lies.
+
+    :raises pytest.UsageError: where it is.
+    """
+    place = folder / run.partition("::")[0] if run else None
+    if place is None or not place.exists() or any((place / name).is_file() for name in _OF_A_RUN):
+        return
+    raise pytest.UsageError(
+        f"{option}: {run} is a path of the project and no run; to go on with the newest run, put {option} last, "
+        f"and with another, write {option}=RUN"
+    )
+
+
 def add_options(parser: pytest.Parser) -> None:
     """Register the options and their ini twins."""
     group = parser.getgroup("noepi", "repair of failing tests (pytest-noepicycle)")
@@ -74,7 +90,7 @@ def add_options(parser: pytest.Parser) -> None:
         const="",
         default=None,
         metavar="RUN",
-        help="Go on with a run that was broken off (default: the newest)",
+        help="Go on with a run that was broken off (default: the newest); with paths, write --noepi-resume=RUN",
     )
     for option in OPTIONS:
         if not option.ini_only:

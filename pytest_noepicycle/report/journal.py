@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -21,12 +22,17 @@ class JournalFile:
 
     ``secrets`` are values that must not be written down, whatever their form. A journal that is there already is
     gone on with, in its numbers and its time; what a crash cut short at its end is taken off.
+
+    :raises RecordError: here and at each event, where the file cannot be written; a run without its record ends.
     """
 
     def __init__(self, path: Path, secrets: tuple[str, ...] = ()) -> None:
-        self._secrets = secrets
-        before = _whole(path)
-        self._file = path.open("a", encoding="utf-8", errors="backslashreplace")
+        self._secrets, self._path = secrets, path
+        try:
+            before = _whole(path)
+            self._file = path.open("a", encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            raise _unwritten(path, error) from error
         self._lock = threading.Lock()
         self._sequence = len(before)
         self._began = time.monotonic() - max((float(event["t"]) for event in before), default=0.0)
@@ -37,32 +43,44 @@ class JournalFile:
             self._sequence += 1
             head = {"v": VERSION, "seq": self._sequence, "t": round(time.monotonic() - self._began, 3), "event": event}
             whole = event == "call_settled"  # an answer that was paid for is kept to its last word
-            self._file.write(json.dumps({**head, **self._clean(fields, whole)}, ensure_ascii=False) + "\n")
-            self._file.flush()
-
-    def _clean(self, value: Any, whole: bool) -> Any:
-        if isinstance(value, str):
-            return redacted(value if whole else _cut(value), self._secrets)
-        if isinstance(value, dict):
-            return {str(key): self._clean(item, whole) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [self._clean(item, whole) for item in value]
-        return value
+            line = json.dumps({**head, **kept(fields, self._secrets, whole=whole)}, ensure_ascii=False)
+            try:
+                self._file.write(line + "\n")
+                self._file.flush()
+            except OSError as error:
+                raise _unwritten(self._path, error) from error
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        with contextlib.suppress(OSError):  # every event was flushed; what is left was told of when it failed
+            self._file.close()
+
+
+def kept(value: Any, secrets: tuple[str, ...], *, whole: bool = False) -> Any:
+    """Return what the journal keeps of a value: without secrets, and long texts cut unless they are kept ``whole``."""
+    if isinstance(value, str):
+        return redacted(value if whole else _cut(value), secrets)
+    if isinstance(value, dict):
+        return {str(key): kept(item, secrets, whole=whole) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [kept(item, secrets, whole=whole) for item in value]
+    return value
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the events of a journal; a last line that a crash cut short is left out.
 
-    :raises RecordError: where another line is damaged, or was written by a newer version.
+    :raises RecordError: where another line is damaged, or was written by a newer version; or there is no such file.
     """
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if line.endswith(b"\n"):
-                yield _event(line, f"{path}:{number}")
+    try:
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.endswith(b"\n"):
+                    yield _event(line, f"{path}:{number}")
+    except FileNotFoundError:
+        raise RecordError(f"{path.parent} holds no record of a run: there is no {path.name}") from None
+    except OSError as error:
+        raise RecordError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def _event(line: bytes, where: str) -> dict[str, Any]:
@@ -81,6 +99,11 @@ def _event(line: bytes, where: str) -> dict[str, Any]:
 
 
 _DAMAGED = "Something other than noepi has changed the file; result.json and best.patch do not depend on it."
+
+
+def _unwritten(path: Path, error: OSError) -> RecordError:
+    hint = "See that the disk is not full and that the folder is yours; another one is named with --noepi-dir."
+    return RecordError(f"{path} cannot be written: {error.strerror or error}", hint=hint)
 
 
 def _whole(path: Path) -> list[dict[str, Any]]:

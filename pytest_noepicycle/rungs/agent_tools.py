@@ -133,13 +133,13 @@ class Toolbox:
         return tuple(dict.fromkeys(one for one in listed if isinstance(one, str) and one in known))[:_MOST_TESTS]
 
     def _text(self, path: str) -> str | None:
-        """Return a file as the best patch leaves it.
+        """Return a file as the best patch leaves it, without what is held out.
 
         :raises Mismatch: where it may never be sent.
         """
         content = edits.shown(path, self.context, self.context.best)
         try:
-            return None if content is None else edits.decode(content)[0].replace("\r\n", "\n")
+            return None if content is None else edits.decode(self.context.veil(path, content))[0].replace("\r\n", "\n")
         except (ValueError, LookupError):
             return None
 

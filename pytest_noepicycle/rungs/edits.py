@@ -49,7 +49,8 @@ def apply(edits: Sequence[Edit], context: Context) -> Patch:
     patch = context.best
     for edit in edits:
         now = shown(edit.path, context, patch)
-        patch = patch.with_file(edit.path, _changed(edit, now), context.read_baseline)
+        veiled = now is not None and context.veil(edit.path, now) != now
+        patch = patch.with_file(edit.path, _changed(edit, now, quoted=not veiled), context.read_baseline)
     return patch
 
 
@@ -118,14 +119,14 @@ def spliced(
     return (_BOM if content.startswith(_BOM) else b"") + body
 
 
-def _changed(edit: Edit, content: bytes | None) -> bytes:
+def _changed(edit: Edit, content: bytes | None, *, quoted: bool) -> bytes:
     if content is None:
         if edit.old:
             raise Mismatch(f"{edit.path}: there is no such file; leave `old` empty to make a new one")
         return _encode(edit.path, edit.new, "utf-8")
     if not edit.old:
         raise Mismatch(f"{edit.path}: the file exists, so `old` must say which of its text to replace")
-    return spliced(edit.path, content, edit.new, lambda plain: _find(edit, plain))
+    return spliced(edit.path, content, edit.new, lambda plain: _find(edit, plain, quoted))
 
 
 def _encode(path: str, text: str, encoding: str) -> bytes:
@@ -135,12 +136,13 @@ def _encode(path: str, text: str, encoding: str) -> bytes:
         raise Mismatch(f"{path}: `new` holds a character that {encoding} cannot write: {error}") from error
 
 
-def _find(edit: Edit, plain: str) -> tuple[int, int]:
-    """Return where the old text stands in a text with plain newlines."""
+def _find(edit: Edit, plain: str, quoted: bool) -> tuple[int, int]:
+    """Return where the old text stands in a text with plain newlines; only what may be shown is ``quoted``."""
     old = _plain(edit.old)[0]
     first = plain.find(old)
     if first < 0:
-        raise Mismatch(f"{edit.path}: `old` does not occur in the file. The nearest text is:\n{_nearest(old, plain)}")
+        nearest = f" The nearest text is:\n{_nearest(old, plain)}" if quoted else ""
+        raise Mismatch(f"{edit.path}: `old` does not occur in the file.{nearest}")
     if plain.find(old, first + 1) >= 0:
         raise Mismatch(f"{edit.path}: `old` occurs more than once; include more of the lines around it")
     return first, first + len(old)

@@ -97,7 +97,7 @@ def _source(path: str, context: Context) -> str | None:
     if content is None:
         return None
     try:
-        return decode(content)[0].replace("\r\n", "\n")
+        return decode(context.veil(path, content))[0].replace("\r\n", "\n")
     except (ValueError, LookupError):
         return None
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from pytest_noepicycle.stages.alike import class_alike, function_alike, function_of
 from pytest_noepicycle.stages.test_source import Function, Read, TestModule
 
 # A test that knows its own name may rightly end otherwise under another.
@@ -48,7 +49,7 @@ def disguise(targets: Iterable[str], tests: Iterable[str], read: Read, *, salt: 
         here = [test for test in every if test.startswith(f"{path}::")]
         names = _names(module, here, salt)
         copy = str(PurePosixPath(path).with_name(f"test_{_word(salt, path)}.py"))
-        canary = f"test_{_word(salt, path, 'canary')}"
+        canary = function_alike(function_of(here), _word(salt, path, "canary"))
         overlay[copy] = _renamed(module, names) + _MUST_FAIL.format(name=canary).encode()
         canaries.append(f"{copy}::{canary}")
         ids.update({test: _new_id(test, copy, names) for test in here if module.function(test) is not None})
@@ -64,8 +65,8 @@ def _names(module: TestModule, tests: Iterable[str], salt: str) -> dict[str, str
     names: dict[str, str] = {}
     for test in tests:
         *classes, function = test.partition("::")[2].partition("[")[0].split("::")
-        names.update({name: f"Test{_word(salt, name)}" for name in classes})
-        names[function] = f"test_{_word(salt, function)}"
+        names.update({name: class_alike(name, _word(salt, name)) for name in classes})
+        names[function] = function_alike(function, _word(salt, function))
     return names
 
 

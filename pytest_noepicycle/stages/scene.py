@@ -120,12 +120,16 @@ class Scene:
 def _awaiting(module: TestModule) -> Iterator[ast.stmt | ast.expr]:
     """Yield what stands where an error is awaited."""
     for node in ast.walk(module.tree) if module.tree else ():
-        if isinstance(node, ast.With | ast.AsyncWith) and any(_awaits(item.context_expr) for item in node.items):
-            yield from node.body
-        elif isinstance(node, ast.Try) and node.handlers:
-            yield from node.body
+        if _catches(node):
+            yield from getattr(node, "body", ())
         elif isinstance(node, ast.Call) and len(node.args) > 1 and _awaits(node):
             yield node
+
+
+def _catches(node: ast.AST) -> bool:
+    if isinstance(node, ast.With | ast.AsyncWith):
+        return any(_awaits(item.context_expr) for item in node.items)
+    return isinstance(node, ast.Try) and bool(node.handlers)
 
 
 def _awaits(node: ast.expr) -> bool:

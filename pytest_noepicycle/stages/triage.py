@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pytest_noepicycle.domain.failure import Failure
 from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.run import Finding
-from pytest_noepicycle.domain.trial import Outcome, Report, Status, Trial
+from pytest_noepicycle.domain.trial import End, Outcome, Report, Status, Trial
 from pytest_noepicycle.stages.chance import chance
 from pytest_noepicycle.stages.environment import environment
 from pytest_noepicycle.stages.hidden import hides
@@ -20,6 +20,8 @@ from pytest_noepicycle.stages.scene import Surroundings
 _MORE_ROUNDS = 6  # for what passed each time, failed differently each time, or by the order of the tests
 _FEW_MORE_ROUNDS = 3  # for what failed alike each time, though chance has a hand in it
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+NO_TIME = "time"
+"""The cause of a finding about a test that did not come to run again."""
 _STEERED_BY = "noepi_env lets names of the environment through, noepi_memory and noepi_test_timeout set its limits"
 
 
@@ -198,6 +200,8 @@ def _without_failure(seen: _Seen, first: Report) -> Failure | Finding:
     statuses = {outcome.status for outcome in seen.outcomes}
     if statuses == {Status.TIMEOUT}:
         return Failure(seen.test, "call", "Timeout", "the test did not come to an end")
+    if first.end is End.TIMEOUT and statuses <= {Status.MISSING}:
+        return Finding(seen.test, "unreproduced", "it did not come to run again within the time", cause=NO_TIME)
     return Finding(seen.test, "unreproduced", _why_not(seen.test, statuses, first))
 
 
@@ -206,10 +210,10 @@ def _why_not(test: str, statuses: set[Status], first: Report) -> str:
     if collect is not None and collect.failure is not None:
         what = f"{collect.failure.exception}: {collect.failure.message[:200]}"
         return f"its file cannot be collected in the sandbox: {what}"
-    if first.why and statuses == {Status.MISSING}:
+    if first.why and statuses <= {Status.MISSING}:
         return f"the tests cannot be run in the sandbox: {first.why}"
     if not statuses or (statuses == {Status.MISSING} and test in first.collected):
-        return "it did not come to run within the time"
+        return "it was not run, though it is there: does a plugin leave it out?"
     if statuses == {Status.MISSING}:
         return "nothing of that name is found when the tests are collected again: are its parameters made by chance?"
     return f"in the sandbox it is {', '.join(sorted(statuses))}; {_STEERED_BY}"

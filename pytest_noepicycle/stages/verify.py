@@ -17,7 +17,8 @@ from pytest_noepicycle.stages.running import Clocks, Run, run_all
 from pytest_noepicycle.stages.test_source import Read
 
 _FEW = 12  # guards lost by chance are few; more of them are lost
-_COLD_RUNS = 6  # of the whole suite, at the most, in the time of a proof
+COLD_RUNS = 6
+"""Runs of the whole suite in a proof: as it is, reverted, disguised, perturbed, shuffled with the patch and without."""
 _IMPOSSIBLE: Mapping[str, str] = {
     "disguised": "no test can be given another name: they are not plain functions, or know their names",
     "perturbed": "no expectation of a target can be changed so that the right code must fail",
@@ -169,7 +170,7 @@ class _Proof:
         reasons: dict[str, str],
     ) -> None:
         """Run everything once more with the patch, in another order, where the proof has time for it."""
-        if _COLD_RUNS * first.seconds > self.seconds:
+        if COLD_RUNS * first.seconds > self.seconds:
             checks["shuffled"], why = IMPOSSIBLE, "the proof had no time for another run of the whole suite"
         else:
             wanted = {*fixed, *self.baseline.guards}.difference(unsteady)

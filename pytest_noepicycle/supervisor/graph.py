@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 
 from pytest_noepicycle.codec import decode, encode
 from pytest_noepicycle.domain.decision import Action
-from pytest_noepicycle.errors import SandboxError
+from pytest_noepicycle.errors import RecordError, SandboxError
 from pytest_noepicycle.supervisor import nodes
 from pytest_noepicycle.supervisor.state import State
 from pytest_noepicycle.supervisor.untraced import untraced
@@ -72,10 +72,14 @@ def build(work: Any, steps: Mapping[str, Callable[[Any, Any], Any]] = _TREE_STEP
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A state that was kept before a step which a broken-off run did not finish, and its name in the file."""
+    """A state that was kept before a step which a broken-off run did not finish, and its name in the file.
+
+    ``moved`` says that the state is not the one in the file any more: it was led past what cannot be used now.
+    """
 
     state: State
     checkpoint: str
+    moved: bool = False
 
 
 def run(start: State, work: Work, checkpoints: Path | None = None, onward: Kept | None = None) -> State:
@@ -90,6 +94,8 @@ def run(start: State, work: Work, checkpoints: Path | None = None, onward: Kept 
             graph = build(work).compile(checkpointer=saver)
             first = None if onward else {"state": encode(start)}
             config = _config(onward.checkpoint if onward else None)
+            if onward and onward.moved:
+                config = {**config, **graph.update_state(config, {"state": encode(onward.state)})}
             if onward:
                 nodes.measure_again(onward.state, work)
             for values in graph.stream(first, config, stream_mode="values", durability="sync" if saver else None):
@@ -106,21 +112,34 @@ def resumable(checkpoints: Path, *, ended: bool) -> Kept | None:
 
     A run that ``ended`` for want of something goes on with the attempt before it; one that was killed, with the very
     step that it was in.
+
+    :raises RecordError: where the file is damaged.
     """
-    with _saver(checkpoints) as saver:
-        shape = build(None).compile(checkpointer=saver)  # only looked at: no step is taken
-        for kept in shape.get_state_history(_config()):
-            box = kept.values.get("state")
-            state = decode(State, box) if box else None
-            steps = {"attempt"} if ended else {"attempt", "decide", "climb", "verify", "close"}
-            if state is not None and state.stop is None and state.baseline.targets and set(kept.next) & steps:
-                return Kept(state, kept.config["configurable"]["checkpoint_id"])
+    steps = {"attempt"} if ended else {"attempt", "decide", "climb", "verify", "close"}
+    try:
+        with _saver(checkpoints) as saver:
+            return _newest(build(None).compile(checkpointer=saver), steps)  # only looked at: no step is taken
+    except (ValueError, KeyError, TypeError) as error:  # what cannot be read back as the state that was kept
+        raise _damaged(checkpoints, error) from error
+
+
+def _newest(graph: Any, steps: set[str]) -> Kept | None:
+    for kept in graph.get_state_history(_config()):
+        box = kept.values.get("state")
+        state = decode(State, box) if box else None
+        if state is not None and state.stop is None and state.baseline.targets and set(kept.next) & steps:
+            return Kept(state, kept.config["configurable"]["checkpoint_id"])
     return None
+
+
+def _damaged(checkpoints: Path, error: Exception) -> RecordError:
+    hint = "See that the disk is not full; a run whose states are damaged cannot be gone on with, begin a new one."
+    return RecordError(f"the states kept in {checkpoints} cannot be read or written: {error}", hint=hint)
 
 
 def _config(checkpoint: str | None = None) -> Any:
     # The budget ends the loop, and the ladder does; LangGraph's own limit must not be the first.
-    named = {"thread_id": "run", **({"checkpoint_id": checkpoint} if checkpoint else {})}
+    named = {"thread_id": "run", "checkpoint_ns": "", **({"checkpoint_id": checkpoint} if checkpoint else {})}
     return {"recursion_limit": 1_000_000, "configurable": named}
 
 
@@ -131,8 +150,11 @@ def _saver(path: Path | None) -> Iterator[Any]:
         return
     from langgraph.checkpoint.sqlite import SqliteSaver
 
-    with contextlib.closing(sqlite3.connect(path, check_same_thread=False)) as connection:
-        yield SqliteSaver(connection)
+    try:
+        with contextlib.closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+            yield SqliteSaver(connection)
+    except sqlite3.Error as error:
+        raise _damaged(path, error) from error
 
 
 def _node(step: Callable[[Any, Any], Any], work: Any, kind: type[Any]) -> Callable[[Box], Box]:

@@ -14,7 +14,9 @@ from pytest_noepicycle.errors import SandboxError
 from pytest_noepicycle.stages import baseline as ground
 from pytest_noepicycle.stages.contradicting import paired
 from pytest_noepicycle.stages.demands import demands
+from pytest_noepicycle.stages.ending import ending
 from pytest_noepicycle.stages.holdout import hold_out
+from pytest_noepicycle.stages.names import by_file
 from pytest_noepicycle.stages.neighbours import Company, Orders, by_neighbours
 from pytest_noepicycle.stages.running import Clocks, bounded
 from pytest_noepicycle.stages.scene import Surroundings
@@ -24,7 +26,7 @@ from pytest_noepicycle.supervisor.attempts import account, told, try_rung
 from pytest_noepicycle.supervisor.climbing import entered
 from pytest_noepicycle.supervisor.proof import proof_seconds, prove, smallest
 from pytest_noepicycle.supervisor.state import Floor, State
-from pytest_noepicycle.supervisor.survey import by_file, context, installed, own_modules, whole_suite
+from pytest_noepicycle.supervisor.survey import context, installed, own_modules, whole_suite
 from pytest_noepicycle.supervisor.work import Work
 
 
@@ -108,21 +110,9 @@ def _looked_only(state: State, work: Work) -> State:
 
 
 def _nothing_to_mend(state: State) -> State:
-    """End where nothing is left that a patch could mend: the weightiest of the findings names the reason."""
-    kinds = {finding.kind for finding in state.findings}
-    for kind, stop, why in _ENDS:
-        if kind in kinds:
-            return replace(state, stop=stop, why=why)
-    return replace(state, stop=StopReason.FLAKY)
-
-
-_ENDS = (
-    ("contradiction", StopReason.TEST_SUSPECT, ""),
-    ("shared-state", StopReason.EXHAUSTED, "what fails only after other tests cannot be mended by a search yet"),
-    ("collection", StopReason.TEST_SUSPECT, ""),
-    ("environment", StopReason.ENVIRONMENT, ""),
-    ("unreproduced", StopReason.ENVIRONMENT, "what failed outside the sandbox could not be seen to fail in it"),
-)
+    """End where nothing is left that a patch could mend."""
+    stop, why = ending(state.findings)
+    return replace(state, stop=stop, why=why)
 
 
 def attempt(state: State, work: Work) -> State:

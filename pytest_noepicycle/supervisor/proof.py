@@ -9,12 +9,11 @@ from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.trial import Status, Trial
 from pytest_noepicycle.stages.minimise import minimise
 from pytest_noepicycle.stages.running import bounded
-from pytest_noepicycle.stages.verify import Verdict, verify
+from pytest_noepicycle.stages.verify import COLD_RUNS, Verdict, verify
 from pytest_noepicycle.supervisor.state import State
 from pytest_noepicycle.supervisor.survey import suite_seconds
 from pytest_noepicycle.supervisor.work import Work
 
-_COLD_RUNS = 6  # as it stands, reverted, disguised, perturbed, shuffled with the patch and without
 _MARGIN = 15.0  # seconds for boxes to open and close during the proof
 _MOST = 0.4  # share of the time limit that may be reserved for it
 _TRIALS = 60
@@ -22,7 +21,7 @@ _TRIALS = 60
 
 def proof_seconds(work: Work) -> float:
     """Return how long the proof may take, by the time of the suite: so much of the limit is not spent before it."""
-    return min(work.settings.time_limit * _MOST, _COLD_RUNS * suite_seconds(work) + _MARGIN)
+    return min(work.settings.time_limit * _MOST, COLD_RUNS * suite_seconds(work) + _MARGIN)
 
 
 def prove(state: State, work: Work) -> Verdict:

@@ -19,8 +19,10 @@ SHORTEST_ANSWER = 512
 
 RETRIES = 3
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 30.0
-# The server turned the request away before a model saw it; such requests are not billed.
-_TURNED_AWAY = frozenset({"auth", "unknown_model", "too_large", "rate_limited", "overloaded", "bad_request"})
+# The server turned the request away before a model saw it, or was never reached; such requests are not billed.
+_TURNED_AWAY = frozenset(
+    {"auth", "unknown_model", "too_large", "rate_limited", "overloaded", "bad_request", "never_connected"}
+)
 
 
 class BudgetExhausted(NoepiError):
@@ -113,7 +115,8 @@ class Purse:
             if usd is not None and ledger.cap_usd is not None:
                 dollars = min(usd, max(0.0, ledger.cap_usd - (ledger.spent_usd or 0.0)))
             name = f"{rung.name}#{len(ledger.entries) + 1}"
-            self._ledger = ledger.reserve(Entry(name, rung.name, purpose, aside, dollars))
+            # Not asked whether it fits: it is spent, and the last digit of a sum of dollars may be above the cap.
+            self._ledger = replace(ledger, entries=(*ledger.entries, Entry(name, rung.name, purpose, aside, dollars)))
             self._journal.write(
                 "call_reserved", call=name, rung=rung.name, model=rung.model, purpose=purpose, tokens=aside, usd=dollars
             )

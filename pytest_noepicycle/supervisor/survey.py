@@ -15,7 +15,9 @@ from pytest_noepicycle.stages import baseline as ground
 from pytest_noepicycle.stages.baseline import Ground
 from pytest_noepicycle.stages.installed import installed_copies
 from pytest_noepicycle.stages.localise import localise
+from pytest_noepicycle.stages.names import importable
 from pytest_noepicycle.stages.running import Clocks
+from pytest_noepicycle.stages.veil import veil
 from pytest_noepicycle.supervisor.state import State
 from pytest_noepicycle.supervisor.work import Work
 
@@ -59,6 +61,7 @@ def context(state: State, work: Work) -> Context:
         never_send=work.settings.never_send,
         max_seconds=work.remaining,
         try_tests=functools.partial(_tried, work),
+        veil=veil(state.baseline.held),
     )
 
 
@@ -129,18 +132,6 @@ def suite_seconds(work: Work) -> float:
     return work.memory.first.seconds if work.memory.first else 0.0
 
 
-def by_file(ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return the ids by the file that they were collected from."""
-    files: dict[str, list[str]] = {}
-    for test in ids:
-        files.setdefault(test.split("::")[0], []).append(test)
-    return {path: tuple(tests) for path, tests in files.items()}
-
-
 def own_modules(work: Work) -> frozenset[str]:
     """Names that the project's own files import under."""
-    names: set[str] = set()
-    for path in work.snapshot.files:
-        if path.endswith(".py"):
-            names.update(part.removesuffix(".py") for part in path.split("/"))
-    return frozenset(names)
+    return importable(work.snapshot.files)

@@ -166,11 +166,12 @@ def test_an_answer_that_takes_too_long_is_ended(server, how):
     assert refused(server, seconds=0.4).kind == "timeout"
 
 
-def test_a_server_that_is_not_there_is_a_connection_error(server):
-    """Nobody listens at that address."""
+def test_a_server_that_is_not_there_was_never_sent_anything(server):
+    """Nobody listens at that address: another kind than a connection that breaks, for nothing can have been used."""
     server.close()
     error = refused(server, seconds=5)
-    assert (error.kind, error.retryable) == ("connection", True)
+    assert (error.kind, error.retryable) == ("never_connected", True)
+    assert "cannot be reached" in str(error)
 
 
 def test_a_wrong_key_names_the_variable_that_holds_it(server):

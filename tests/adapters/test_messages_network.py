@@ -113,7 +113,7 @@ def test_a_private_authority_is_trusted_where_it_is_named_behind_a_tunnel(privat
     monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{tunnel.server_address[1]}")
     with pytest.raises(ProviderError) as caught:
         ask(f"https://{HOST}")
-    assert caught.value.kind == "connection"
+    assert caught.value.kind == "never_connected"
     assert private.requests == []
 
     monkeypatch.setenv("SSL_CERT_FILE", str(certificates / "ca.pem"))

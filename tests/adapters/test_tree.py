@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import tarfile
-import time
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from pytest_noepicycle.adapters import tree
 from pytest_noepicycle.adapters.records import Record, Records
 from pytest_noepicycle.adapters.snapshot import snapshot
 from pytest_noepicycle.domain.patch import FileChange, Patch
-from pytest_noepicycle.errors import RecordError, TreeChanged, TreeLocked
+from pytest_noepicycle.errors import NoepiError, RecordError, TreeChanged, TreeLocked, UsageError
 
 
 @pytest.fixture
@@ -163,10 +162,50 @@ def test_records_ignore_themselves_and_old_ones_go(tmp_path: Path):
     made = []
     for _ in range(4):
         made.append(records.new(keep=2))
-        time.sleep(0)
+        made[-1].write("decisions.jsonl", "")
     assert (records.home / ".gitignore").read_text() == "*\n"
     assert len(list((records.home / "runs").iterdir())) == 2
     assert (records.home / "last").read_text().strip() == made[-1].run_id
+
+
+def test_pruning_and_staging_take_nothing_that_is_not_of_a_run(tmp_path: Path):
+    """Folders that only lie there keep what they hold: an old name alone, or a journal alone, is no run's folder."""
+    records = Records.of(str(tmp_path), ".noepi")
+    own = ("runs/mine/decisions.jsonl", "runs/20200101-000000-abcd/notes.txt", "staging/work.py")
+    for name in own:
+        (records.home / name).parent.mkdir(parents=True)
+        (records.home / name).write_text("mine")
+    for _ in range(3):
+        records.new(keep=1).write("decisions.jsonl", "")
+        staged = records.staging()
+    assert all((records.home / name).read_text() == "mine" for name in own)
+    assert len(list((records.home / "runs").iterdir())) == 3
+    assert [path for path in records.home.iterdir() if path.name.startswith(".noepi-")] == [staged]
+
+
+@pytest.mark.parametrize("directory", [".", "..", "src", "src/..", "empty/../src"])
+def test_a_folder_with_other_things_is_refused_and_stays_as_it_is(tmp_path: Path, directory: str):
+    """The tree itself, what lies above it, and a folder with files of one's own hold no records."""
+    (tmp_path / "tree/src/runs/first").mkdir(parents=True)
+    (tmp_path / "tree/empty").mkdir()
+    (tmp_path / "tree/src/runs/first/weights").write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(UsageError, match=r"cannot hold records: it (is the project|holds files)"):
+        Records.of(str(tmp_path / "tree"), directory)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_folder_that_was_there_is_taken_where_it_is_empty_or_holds_records(tmp_path: Path):
+    """It is not hidden from git, for somebody else made it; a note that a person puts beside the records stays."""
+    (tmp_path / "logs").mkdir()
+    Records.of(str(tmp_path), "logs").new(keep=3)
+    (tmp_path / "logs/README").write_text("what this is")
+    records = Records.of(str(tmp_path), "logs")
+    assert not (records.home / ".gitignore").exists()
+    assert records.find(None).folder.is_dir()
+    (records.home / "README").unlink()
+    (records.home / "last").unlink()  # as a kill leaves it that struck before the first run was named
+    assert Records.of(str(tmp_path), "no/../logs").home == records.home
 
 
 def test_a_patch_is_kept_with_its_bytes_and_read_back(tmp_path: Path):
@@ -216,3 +255,26 @@ def test_a_missing_or_damaged_record_is_named(tmp_path: Path):
     with pytest.raises(RecordError, match="no runs are named"):
         records.find("unknown")
     assert Record(record.folder).run_id == records.find(record.run_id[:8]).run_id
+
+
+def test_what_the_system_does_not_let_be_read_or_written_is_a_sentence(project: Path):
+    """A folder lies where a file should be, as a stand-in for a full disk or another owner: each call names it."""
+    records = Records.of(str(project), ".noepi")
+    record = records.new(keep=3)
+    with pytest.raises(RecordError, match="no run's folder"):
+        records.find(str(project / "typo"))
+    (record.folder / ".result.json.part").mkdir()
+    with pytest.raises(RecordError, match=r"result\.json cannot be written"):
+        record.write("result.json", "{}")
+    (record.folder / "result.json").mkdir()
+    with pytest.raises(RecordError, match="cannot be read"):
+        record.result()
+    (project / "pkg/new.py").mkdir()
+    with pytest.raises(TreeChanged, match="has changed"):
+        tree.write(str(project), PATCH, records.staging())
+    (project / "pkg/new.py").rmdir()
+    with pytest.raises(NoepiError, match=r"cannot be written .*; nothing was written"):
+        tree.write(str(project), PATCH, records.home / "gone")
+    (records.home / "lock.holder").mkdir()
+    with pytest.raises(NoepiError, match="cannot be locked"), tree.locked(records.home, wait=1):
+        raise AssertionError("held")

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import model_server
 import pytest
 
 # The plugins of this repository's own development would be loaded by every test run of a small project.
 _LEAN = "-p no:asyncio -p no:hypothesispytest -p no:anyio -p no:cov -p no:xdist"
+
+
+def pytest_collection_modifyitems(items) -> None:
+    """Where code goes is warned of in every run over the server of the tests, and rightly."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and "server" in item.fixturenames:
+            item.add_marker(pytest.mark.filterwarnings("ignore:noepicycle. ANTHROPIC_BASE_URL is set:UserWarning"))
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ RUNGS = {"small": {"on_plateau": "large"}, "large": {"on_plateau": None}}
         ({"test_code": "tests.py"}, "holds no test"),
         ({"score_fn": "judge"}, "'judge'"),
         ({"score_fn": 1.0}, "callable from a string to a float"),
+        ({"score_fn": first_number, "dry_run": True}, "dry_run looks at a task with tests"),
         ({"score_fn": first_number, "budget_cap": 0}, "budget_cap is 0; it is a whole number from 1"),
         ({"score_fn": first_number, "budget_cap": 1.5}, "budget_cap is 1.5"),
         ({"score_fn": first_number, "budget_cap": True}, "budget_cap is True"),

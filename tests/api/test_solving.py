@@ -10,6 +10,7 @@ from pytest_noepicycle import NoepiError, Supervisor, UsageError
 from pytest_noepicycle.domain.settings import Thresholds
 from pytest_noepicycle.domain.signal_quality import binary_warning, coverage_warning, is_binary, widened
 from pytest_noepicycle.domain.stubs import stubs
+from pytest_noepicycle.errors import LadderError
 
 TESTS = """\
 from solution import area
@@ -127,3 +128,30 @@ def test_what_is_said_of_weak_signals():
     assert "from 3 to 6" in binary_warning(limits)
     assert "Only 1 test judges" in coverage_warning(1)
     assert "Only 4 tests judge" in coverage_warning(4)
+
+
+@pytest.fixture
+def deepseek(caller, monkeypatch) -> None:
+    """An environment that leads every rung without a server of its own to DeepSeek."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "https://api.deepseek.com/anthropic")
+
+
+@pytest.mark.parametrize("judged", [{"test_code": TESTS}, {"score_fn": len}], ids=["tests", "scorer"])
+def test_a_server_of_the_environment_is_warned_of_and_has_no_price_of_anthropic(deepseek, judged):
+    """Where code goes is told before anything is asked, and a cap in dollars cannot be kept without its prices."""
+    supervisor = Supervisor(**judged, ladder={"claude-haiku-4-5": {}}, budget_usd=1.0, sandbox="process")
+    with (
+        pytest.raises(LadderError, match="has no price"),
+        pytest.warns(UserWarning, match="sends code to DeepSeek"),
+        pytest.warns(UserWarning, match=r"models are asked at https://api\.deepseek\.com/anthropic"),
+    ):
+        supervisor.run("A task")
+
+
+def test_an_inner_loop_is_asked_nowhere_and_keeps_its_price(deepseek):
+    """The server of the environment is no matter of a callable's, whose tokens are charged at the rung's price."""
+    supervisor = Supervisor(test_code=TESTS, ladder={"claude-haiku-4-5": {}}, budget_usd=1.0, sandbox="process")
+    result = supervisor.run("A task", inner_loop=lambda context: ("def area(w, h):\n    return w * h\n", 1000))
+    assert result.cost_usd > 0
+    assert result.score == 0.8

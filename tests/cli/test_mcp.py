@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from mending import RIGHT, TOTAL, WRONG, checks_of
 
+from pytest_noepicycle.adapters import mcp_server
+from pytest_noepicycle.errors import NoepiError
+
 pytest.importorskip("mcp", reason="needs the MCP SDK: pip install 'pytest-noepicycle[mcp]'; CI has it")
 
 INI = "[pytest]\naddopts = -p no:langsmith_plugin -p no:anyio\nnoepi_reruns = 1\n"
@@ -77,3 +80,22 @@ def test_an_assistant_has_its_own_patch_proved_or_refuted(story):
     assert (bad["verdict"], bad["exit_status"]) == ("refuted", 1), bad
     assert nowhere.is_error
     assert "is not a folder" in str(nowhere.content)
+
+
+def test_a_call_that_takes_too_long_is_a_sentence(story, monkeypatch):
+    """The assistant is told what was ended and where the record lies, or that there is none yet."""
+    place = story({"pytest.ini": INI, "test_slow.py": "import time\n\n\ndef test_slow():\n    time.sleep(300)\n"})
+    monkeypatch.setattr(mcp_server, "_GRACE", 0.0)
+    with pytest.raises(NoepiError, match=r"noepi fix was ended after 3 seconds; it had recorded nothing yet"):
+        asyncio.run(mcp_server.fix(str(place.project), time_limit_seconds=3.0))
+
+
+def test_a_run_that_had_begun_is_named_with_its_folder(tmp_path):
+    """The newest record counts only where it was not there before the call."""
+    (tmp_path / ".noepi").mkdir()
+    assert mcp_server.newest(str(tmp_path / "pkg")) is None
+    (tmp_path / ".noepi/last").write_text("20260101-000000-abcd\n")
+    run = mcp_server.newest(str(tmp_path / "pkg"))
+    assert run == tmp_path / ".noepi/runs/20260101-000000-abcd"
+    assert f"recorded in {run}" in str(mcp_server.too_long("fix", 9.0, None, run))
+    assert "recorded nothing yet" in str(mcp_server.too_long("fix", 9.0, run, run))

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import model_server
 import pytest
@@ -79,8 +80,33 @@ def test_json_holds_the_solution_and_what_it_cost(place, server):
 def test_a_dry_run_asks_nothing(place, server):
     """Nothing is sent, nothing is spent, and the status says that it was done."""
     told = noepi_run(place, "--dry-run", "--json")
-    assert json.loads(told.text)["stop_reason"] == "dry_run"
+    document = json.loads(told.text)
+    assert document["stop_reason"] == "dry_run"
     assert (told.status, len(server.requests)) == (0, 0)
+    assert [quote["rung"] for quote in document["estimate"]["quotes"]] == ["model"]
+    shown = noepi_run(place, "--dry-run")
+    assert "the first question, to model, would say:" in shown.text
+    assert TESTS.splitlines()[-1].strip() in shown.text
+    assert f"{document['estimate']['quotes'][0]['tokens']} tokens" in shown.text
+
+
+def test_a_place_that_cannot_be_written_is_told_before_anything_is_paid_for(place, server):
+    """A folder that is not there, or stands where the file should be, is wrong use."""
+    for output in ("missing/made.py", "."):
+        words = ("run", TASK, "--tests", "tests.py", "--ladder", "ladder.yaml", "--output", output)
+        told = place.noepi(*words, env={"ANTHROPIC_API_KEY": model_server.KEY})
+        assert told.status == 2
+        assert f"--output: {output} cannot be written" in told.text
+    assert not server.requests
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full; CI has it")
+def test_a_solution_that_cannot_be_written_is_printed(place, server):
+    """It was paid for: when the place for it went away meanwhile, standard output has it, and the status is 1."""
+    (place.project / "full").symlink_to("/dev/full")
+    answers(server)
+    told = noepi_run(place, "--output", "full")
+    assert (told.status, told.text) == (1, SOLUTION)
 
 
 def test_a_test_file_that_is_not_there_is_named(story):

@@ -15,6 +15,7 @@ FILES = {
     "pytest.ini": "[pytest]\nnoepi_reruns = 1\n",
     "words.py": "def plural(word):\n    raise NotImplementedError\n",
     "test_words.py": CHECK,
+    "test_sound.py": "def test_sound():\n    import words\n",
 }
 MEND = ("words.py", "    raise NotImplementedError\n", "    return word + ('es' if word[-1] in 'sxz' else 's')\n")
 USAGE = {"input_tokens": 700, "output_tokens": 90}
@@ -103,6 +104,93 @@ def test_what_cannot_be_gone_on_with_is_said(place, prepare, arguments, sentence
     assert told.status == 4
     assert sentence in told.text
     assert "Leave" in told.text
+
+
+@pytest.fixture
+def broken_off(place) -> Story:
+    """A run that ended for want of budget, before the model was asked, and could go on with more."""
+    told = place.fix(*ARGUMENTS[:1], "--noepi-budget", "900", env=KEY)
+    assert told.result["stop_reason"] == "budget", told.text
+    return place
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "sentence"),
+    [
+        (("--noepi-ladder=offline", "--noepi-resume"), KEY, "was begun with --noepi-ladder=served here"),
+        (("--noepi-ladder=ladder.yaml", "--noepi-resume"), {}, "model, which cannot be used now (no API key"),
+        (("--noepi-ladder=ladder.yaml", "--noepi-resume", "-k", "plural"), KEY, "was begun over other tests"),
+        (
+            ("--noepi-ladder=ladder.yaml", "--noepi-resume", "test_words.py"),
+            KEY,
+            "test_words.py is a path of the project",
+        ),
+    ],
+    ids=["ladder", "key", "tests", "swallowed"],
+)
+def test_a_run_that_was_begun_otherwise_is_not_gone_on_with(broken_off, server, arguments, env, sentence):
+    """What it was begun with is named, and no model is asked."""
+    told = broken_off.fix(*arguments, env=env)
+    assert told.status == 4, told.text
+    assert sentence in told.text
+    assert "Traceback" not in told.text
+    assert not server.requests
+
+
+def test_a_ladder_of_the_same_name_that_asks_elsewhere_is_another(broken_off, server):
+    """No rung is handed the answer of another model."""
+    ladder = broken_off.project / ".noepi" / "elsewhere.yaml"
+    ladder.write_text((broken_off.project / "ladder.yaml").read_text().replace("claude-haiku-4-5", "claude-opus-4-8"))
+    told = broken_off.fix(f"--noepi-ladder={ladder}", "--noepi-resume", env=KEY)
+    assert told.status == 4, told.text
+    assert "another served here: rungs.model.model was 'claude-haiku-4-5' and is 'claude-opus-4-8'" in told.text
+
+
+def test_a_patch_from_before_is_not_left_where_the_run_ends_without_one(broken_off):
+    """What it was interrupted with is not what it ended with: apply finds nothing to apply."""
+    (record,) = broken_off.project.glob(".noepi/runs/*")
+    for name in ("best.patch", "patch.json"):
+        (record / name).write_text("{}")
+    told = broken_off.fix(*ARGUMENTS[:1], "--noepi-budget", "901", "--noepi-resume", env=KEY)
+    assert told.result["stop_reason"] == "budget", told.text
+    assert told.record == record
+    assert not {"best.patch", "patch.json"} & {path.name for path in record.iterdir()}
+
+
+@pytest.mark.parametrize(("name", "content"), [("checkpoint.sqlite", b"no database"), ("decisions.jsonl", None)])
+def test_a_damaged_record_is_a_sentence(broken_off, name, content):
+    """A file of states that is none, and a journal that cannot be read."""
+    (file,) = broken_off.project.glob(f".noepi/runs/*/{name}")
+    file.unlink()
+    file.mkdir() if content is None else file.write_bytes(content)
+    told = broken_off.fix(*ARGUMENTS[:1], "--noepi-resume", env=KEY)
+    assert told.status == 4, told.text
+    assert f"{name} cannot be read" in told.text
+    assert "Traceback" not in told.text
+
+
+def test_a_rung_that_cannot_be_used_any_more_is_left_by_its_plateau_edge(story, server, tmp_path):
+    """Killed while it asked, the run goes on with the next rung when the key of the first is gone."""
+    rung = f'{{kind: model, model: claude-haiku-4-5, base_url: "{server.url}", max_output: 600'
+    ladder = f"""
+        name: two
+        rungs:
+          first: {rung}, api_key_env: FIRST_KEY, on_plateau: second}}
+          second: {rung}, on_plateau: stop}}
+    """
+    place = story({**FILES, "ladder.yaml": ladder})
+    server.breaks("stall")
+    with started(place, *ARGUMENTS, temporary=tmp_path / "tmp", env={**KEY, "FIRST_KEY": model_server.KEY}) as process:
+        wait_until(lambda: server.requests, "nothing was asked")
+        process.kill()
+        process.wait(PATIENCE)
+    server.edits(MEND, usage=USAGE)
+    told = place.fix(*ARGUMENTS[:1], "--noepi-resume", env=KEY)
+
+    assert told.status == 1, told.text
+    assert told.result["stop_reason"] == "solved", told.text
+    assert [one["rung"] for one in told.events if one["event"] == "call_reserved"] == ["first", "second"]
+    assert told.result["rungs"] == ["second"]
 
 
 def test_a_tree_that_has_changed_since_is_not_gone_on_with(place, server):

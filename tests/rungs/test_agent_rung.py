@@ -10,12 +10,15 @@ from toy import World, context
 
 from pytest_noepicycle.adapters.messages import MessagesModel
 from pytest_noepicycle.domain.budget import Ledger
+from pytest_noepicycle.domain.failure import Failure, Frame
 from pytest_noepicycle.domain.ladder import Rung
 from pytest_noepicycle.domain.run import Attempt
 from pytest_noepicycle.domain.score import Baseline
 from pytest_noepicycle.domain.trial import Limits, Trial
+from pytest_noepicycle.rungs import excerpt
 from pytest_noepicycle.rungs.agent import AgentRung
 from pytest_noepicycle.rungs.agent_tools import Toolbox
+from pytest_noepicycle.stages.veil import veil
 from pytest_noepicycle.supervisor.purse import BudgetExhausted, Purse
 from pytest_noepicycle.supervisor.resuming import heard, ledger_of
 
@@ -192,3 +195,39 @@ def test_results_and_test_runs_are_bounded(server):
         box.serve("run_tests", {"ids": ["test_m.py::a"], "edits": []})
     assert "No further" in box.serve("run_tests", {"ids": ["test_m.py::a"], "edits": []})
     assert len(desk.world.trials) == 6
+
+
+HELD = b"def test_shown():\n    assert f(1) == 41\n\n\ndef test_held():\n    assert f(2) == 42\n"
+
+
+def test_of_a_held_out_test_no_tool_tells_anything(server):
+    """Neither a read, nor a search, nor the text that is nearest to an edit that does not fit."""
+    desk = Desk(server, veil=veil(("test_m.py::test_held",)))
+    desk.world.files["test_m.py"] = HELD
+    box = Toolbox(replace(desk.context, files=frozenset(desk.world.files)))
+    edit = {"path": "test_m.py", "old": "assert f(2) == 43", "new": "x"}
+    told = [
+        box.serve("read_file", {"path": "test_m.py", "first": 1, "last": 9}),
+        box.serve("search", {"text": "assert f"}),
+        box.serve("run_tests", {"ids": ["test_m.py::a"], "edits": [edit]}),
+    ]
+    assert "41" in told[0]
+    assert "f(1)" in told[1]
+    assert "does not occur" in told[2]
+    assert not any("42" in text or "test_held" in text for text in told)
+
+
+def test_a_prompt_shows_nothing_of_a_held_out_test(server):
+    """Where the place of a failing test is not known, lines around it are shown: not those of what is held."""
+    desk = Desk(server)
+    desk.world.files["test_m.py"] = HELD
+    frames = (Frame("test_m.py", 2, "test_gone"),)
+    failures = (Failure("test_m.py::test_gone", "call", "AssertionError", "", frames),)
+    known = replace(desk.context, files=frozenset(desk.world.files), failures=failures)
+    plain, veiled = (
+        "".join(piece.text for piece in excerpt.tests(one, failures))
+        for one in (known, replace(known, veil=veil(("test_m.py::test_held",))))
+    )
+    assert "42" in plain
+    assert "41" in veiled
+    assert "42" not in veiled

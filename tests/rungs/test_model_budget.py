@@ -200,3 +200,24 @@ class _Journal:
     def write(self, event, **fields):
         """Keep the event's name."""
         self.events.append(event)
+
+
+def test_a_refused_connection_costs_nothing_and_is_tried_again(server):
+    """Nothing was sent, so nothing stays booked: a server that is down does not eat the budget."""
+    desk = Desk(server, cap=20_000)
+    server.close()
+    with pytest.raises(ProviderError) as caught:
+        desk.ask()
+    assert caught.value.kind == "never_connected"
+    assert desk.names() == ["call_reserved", "call_settled"] * 4
+    assert (desk.purse.ledger.spent, desk.purse.ledger.spent_usd) == (0, 0.0)
+
+
+def test_a_connection_that_breaks_stays_booked(server):
+    """The request may have reached a model before the wire broke."""
+    desk = Desk(server, cap=500_000)
+    for _ in range(4):
+        server.breaks("drop")
+    with pytest.raises(ProviderError):
+        desk.ask()
+    assert desk.purse.ledger.spent == 4 * desk.events[0][1]["tokens"]

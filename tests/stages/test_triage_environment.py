@@ -118,18 +118,95 @@ def test_a_variable_is_missing_only_where_people_are_asked_for_it(line, at, test
 
 
 @pytest.mark.parametrize(
-    ("exception", "message", "tests", "found"),
+    ("exception", "message", "line", "at", "found"),
     [
-        ("PermissionError", "[Errno 13] Permission denied: '/etc/x'", "read('/etc/x')", "permission"),
-        ("PermissionError", "[Errno 13] Permission denied: '/etc/x'", "read(tmp_path)", None),
-        ("PermissionError", "not for you", "read('/etc/x')", None),
-        ("FileNotFoundError", "[Errno 2] No such file or directory: '/srv/x'", "read('/srv/x')", "file"),
-        ("FileNotFoundError", "[Errno 2] No such file or directory: '/srv/xx'", "read('/srv/x')", None),
+        ("PermissionError", "[Errno 13] Permission denied: '/etc/x'", "open('/etc/x')", TEST, "permission"),
+        ("PermissionError", "[Errno 13] Permission denied: '/etc/x'", "open('/etc/x')", "pkg/m.py", None),
+        ("PermissionError", "[Errno 13] Permission denied: '/etc/x'", "open(tmp_path)", TEST, None),
+        ("PermissionError", "not for you", "open('/etc/x')", TEST, None),
+        ("FileNotFoundError", "[Errno 2] No such file or directory: '/srv/x'", "open('/srv/x')", TEST, "file"),
+        ("FileNotFoundError", "[Errno 2] No such file or directory: '/srv/x'", "open(path)", "pkg/m.py", None),
+        ("FileNotFoundError", "[Errno 2] No such file or directory: '/srv/xx'", "open('/srv/x')", TEST, None),
     ],
 )
-def test_a_path_outside_counts_only_where_the_test_names_it(exception, message, tests, found):
-    """One that the code has put together may be the very fault."""
-    assert cause(exception, message, "open(path)", tests=tests) == found
+def test_a_path_outside_counts_only_where_the_test_itself_opens_it(exception, message, line, at, found):
+    """One that the code has put together may be the very fault; one that it was handed may be meant to be missing."""
+    assert cause(exception, message, line, at=at, tests="" if at == TEST else "read('/srv/x')") == found
+
+
+GONE = "[Errno 2] No such file or directory: "
+NO_ZONE = "'No time zone found with key A/B'"
+DOCUMENTED = {"README.md": "Set SHOP_URL."}
+
+
+@pytest.mark.parametrize(
+    ("exception", "message", "line", "tests"),
+    [
+        ("FileNotFoundError", f"{GONE}'dot'", "run(['dot', x])", "def a(): assert f('dot') is None"),
+        ("FileNotFoundError", f"{GONE}'dot'", "subprocess.run([x])", "def a(): assert f('dot') is None"),
+        ("FileNotFoundError", f"{GONE}'dot'", "run('dot')", "@mark.parametrize('x', ['dot -V'])\ndef a(x): f(x)"),
+        ("FileNotFoundError", f"{GONE}'dot'", "run('dot')", "TOOL = 'dot'\ndef a(): f(TOOL)"),
+        ("FileNotFoundError", f"{GONE}'/no/such/file'", "open(x)", "def a(): assert load('/no/such/file') == ''"),
+        ("ZoneInfoNotFoundError", NO_ZONE, "ZoneInfo(x)", "def a():\n with raises(ValueError): zone('A/B')"),
+        ("KeyError", "'SHOP_URL'", "os.environ['SHOP_URL']", "def a(monkeypatch): monkeypatch.delenv('SHOP_URL')"),
+        ("KeyError", "'SHOP_URL'", "os.environ['SHOP_URL']", "def b(): patch.dict(e, clear=True)\ndef a(): f()"),
+        ("KeyError", "'SHOP_URL'", "os.environ[x]", "def a(): assert setting('SHOP_URL') is None"),
+        ("ConnectionRefusedError", "Connection refused", "connect(x)", "def a(): assert get('http://h:1/') is None"),
+        ("ConnectionRefusedError", "Connection refused", "connect(x)", "def a(): assert not up('localhost', 1)"),
+        ("ConnectionRefusedError", "Connection refused", "connect(x)", "def a(): assert not up(port=5999)"),
+        ("socket.gaierror", "Name or service not known", "connect(x)", "def a(): assert not up('no.such.host')"),
+    ],
+)
+def test_what_a_test_names_on_purpose_is_no_proof_that_it_is_missing(exception, message, line, tests):
+    """The code is to answer for what it is handed, be it there or not."""
+    beyond = ("/lib/subprocess.py",) if "dot" in message else ()
+    assert cause(exception, message, line, tests=tests, files=DOCUMENTED, beyond=beyond) is None
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "with raises(ShopError): f()",
+        "with pytest.raises(ShopError) as e: f()",
+        "self.assertRaises(ShopError, f, 1)",
+        "with suppress(ShopError): f()",
+    ],
+)
+def test_where_the_test_waits_for_an_error_nothing_is_excused(head):
+    """The code was to answer with another error than that one."""
+    assert refused_in("f()") == "service"
+    assert refused_in(head) is None
+    assert refused_in("try:\n    f()\nexcept ShopError:\n    pass", line=2) is None
+
+
+def refused_in(tests: str, line: int = 0) -> str | None:
+    """Return the cause of a refused connection to which the last line (or another) of the test led."""
+    files = {TEST: tests.encode(), "m.py": b"connect()\n"}
+    steps = (Frame(TEST, line or tests.count("\n") + 1, "a"), Frame("m.py", 1, "f"))
+    around = Surroundings(files=frozenset(files), read=files.get)
+    found = environment(Failure(f"{TEST}::a", "call", "ConnectionRefusedError", REFUSED, steps), around)
+    return found.cause if found else None
+
+
+def test_an_error_that_a_stand_in_raises_is_the_tests_own():
+    """What a mock is told to raise says nothing of the surroundings."""
+    text = "[Errno 111] Connection refused"
+    assert cause("ConnectionRefusedError", text, "connect()", beyond=("/usr/lib/python3/unittest/mock.py",)) is None
+
+
+def test_a_docstring_hands_nothing_to_the_code():
+    """The words of a test about itself are no names that it brings."""
+    tests = 'def a():\n    """Draw with dot."""\n    assert draw()'
+    line = "subprocess.run(['dot', '-V'])"
+    beyond = ("/lib/subprocess.py",)
+    assert cause("FileNotFoundError", f"{GONE}'dot'", line, tests=tests, beyond=beyond) == "program"
+
+
+def test_a_variable_that_the_tests_take_out_is_not_missing():
+    """A test that asks for it itself has made it so, or another one of its file has."""
+    line = "os.environ['SHOP_URL']"
+    assert cause("KeyError", "'SHOP_URL'", line, at=TEST) == "variable"
+    assert cause("KeyError", "'SHOP_URL'", line, at=TEST, tests="monkeypatch.delenv('SHOP_URL')") is None
 
 
 @pytest.mark.parametrize(
@@ -155,7 +232,8 @@ def test_a_program_to_install_is_told_from_one_that_is_named_wrongly(line, name,
         ("Error", "unsupported locale setting", "setlocale(0, 'de_DE.UFT8')", "pkg/m.py", "", None),
         ("Error", "unsupported locale setting", "setlocale(0, 'en_UK.UTF-8')", "pkg/m.py", "", None),
         ("Error", "unsupported locale setting", "setlocale(0, name)", TEST, "", "locale"),
-        ("ZoneInfoNotFoundError", "'No time zone found with key A/B'", "zone(x)", "pkg/m.py", "z('A/B')", "time zone"),
+        ("ZoneInfoNotFoundError", "'No time zone found with key A/B'", "zone('A/B')", TEST, "", "time zone"),
+        ("ZoneInfoNotFoundError", "'No time zone found with key A/B'", "zone(x)", "pkg/m.py", "z('A/B')", None),
         ("ZoneInfoNotFoundError", "'No time zone found with key A/B'", "zone('A/B')", "pkg/m.py", "", None),
         ("TclError", "no display name and no $DISPLAY environment variable", "Tk()", "pkg/m.py", "", "display"),
     ],

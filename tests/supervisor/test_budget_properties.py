@@ -244,3 +244,27 @@ def test_the_best_is_never_lost():
         assert len(ran.state.fixed) == sum(fixed)
 
     holds()
+
+
+def test_what_was_spent_elsewhere_is_always_booked():
+    """Whatever the caps, the price and their last digits: the books hold it, and above a cap it is an overrun."""
+
+    @settings(max_examples=5 * RUNS, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(
+        st.lists(st.builds(Usage, *(st.integers(0, 3000),) * 4), min_size=1, max_size=9),
+        st.integers(0, 20_000),
+        st.none() | st.floats(0, 0.02),
+        st.none() | st.builds(Price, *(st.floats(0, 20),) * 4),
+    )
+    def holds(usages: list[Usage], cap: int, cap_usd: float | None, price: Price | None) -> None:
+        purse = Purse(Ledger(cap, cap_usd), Lines(), clock=lambda: 0.0, sleep=lambda seconds: None)
+        rung = Rung("one", "model", model="m", price=price)
+        for usage in usages:
+            purse.charge(rung, "elsewhere", usage)
+        assert purse.ledger.usage == sum(usages, Usage())
+        assert purse.ledger.overrun or purse.ledger.spent <= cap
+        spent = purse.ledger.spent_usd
+        if spent is not None and cap_usd is not None and not purse.ledger.overrun:
+            assert spent <= cap_usd * (1 + 1e-9)
+
+    holds()

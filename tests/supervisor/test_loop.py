@@ -376,7 +376,7 @@ def test_a_patch_that_lists_the_tests_answers_is_refused_before_it_runs(world: W
 
 def _four(world: World) -> tuple[str, ...]:
     """Four failing tests of one value: which of them is held out, any wrong value that is not 2 or 7 shows."""
-    names = tuple(f"test_m.py::four[{n}]" for n in range(4))
+    names = tuple(f"test_m.py::four_{n}" for n in range(4))
     held = hold_out(names, 0.25).held
     world.tests.clear()
     world.tests.update(
@@ -401,6 +401,8 @@ def test_a_held_out_target_is_shown_to_no_rung_and_scored_on(world: World):
     assert told.state.best.read("m.py", world.read).startswith(b"a = 2")
     for seen in told.rungs["search"].seen:
         assert not set(held) & {*seen.remaining, *seen.baseline.targets, *seen.baseline.held}
+        shown = seen.veil("test_m.py", b"".join(b"def four_%d(): 1\n" % number for number in range(4))).decode()
+        assert [name for name in names if f"def {name.partition('::')[2]}()" not in shown] == list(held)
 
 
 def test_a_fix_of_what_was_shown_alone_is_never_solved(world: World):

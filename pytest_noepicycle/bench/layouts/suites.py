@@ -102,8 +102,11 @@ SUITES = (
                         assert self.made == 1
 
                     class TestInner:
+                        def setup_method(self):  # pytest would call the outer class's on the inner one
+                            self.name = "a"
+
                         def test_label(self):
-                            assert shop.label("a") == "A"
+                            assert shop.label(self.name) == "A"
             """,
         },
         "shop.py",

@@ -43,6 +43,7 @@ BATCHES = (
     _batch("needy", "-k", "victim"),
     _batch("chance"),
     _batch("surroundings", TRIAGE_MOOD="bad"),
+    _batch("purposes"),
     _batch("contradicting"),
 )
 """The whole suite: ``stuck`` has a limit that stands outside the sandbox only, as a plugin would set it."""
