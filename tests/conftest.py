@@ -13,6 +13,16 @@ import pytest
 from story import Story
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave what takes minutes to the step of CI that asks for it."""
+    if os.environ.get("NOEPI_SLOW"):
+        return
+    reason = "takes long: .ci/run has it as a step of its own, by NOEPI_SLOW=1 pytest -m slow"
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
 @pytest.fixture
 def story(tmp_path: Path) -> Callable[[dict[str, str | bytes]], Story]:
     """Return a function that makes a project of files."""

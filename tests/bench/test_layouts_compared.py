@@ -13,6 +13,8 @@ from pytest_noepicycle.bench.layouts.bed import laid_out
 from pytest_noepicycle.bench.layouts.compare import Compared, compare, differences, table, usual
 from pytest_noepicycle.bench.layouts.layout import RIGHT, Layout
 
+pytestmark = pytest.mark.slow
+
 NAMED = {layout.name: layout for layout in LAYOUTS}
 
 

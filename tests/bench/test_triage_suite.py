@@ -11,6 +11,8 @@ from pytest_noepicycle.bench.triage.matrix import MISSED, Said, as_text
 from pytest_noepicycle.bench.triage.specimen import Batch, Kind, Specimen
 from pytest_noepicycle.bench.triage.suite import BATCHES, sort_batch
 
+pytestmark = pytest.mark.slow
+
 TEXT = """\
 === one: real
 X = $a

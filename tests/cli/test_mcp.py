@@ -14,6 +14,8 @@ from mending import RIGHT, TOTAL, WRONG, checks_of
 from pytest_noepicycle.adapters import mcp_server
 from pytest_noepicycle.errors import NoepiError
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("mcp", reason="needs the MCP SDK: pip install 'pytest-noepicycle[mcp]'; CI has it")
 
 INI = "[pytest]\naddopts = -p no:langsmith_plugin -p no:anyio\nnoepi_reruns = 1\n"

@@ -16,6 +16,7 @@ def engine_answers() -> bool:
 
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.docker,
     pytest.mark.skipif(not engine_answers(), reason="no container engine answers"),
 ]

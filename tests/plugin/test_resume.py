@@ -10,6 +10,8 @@ import pytest
 from breaking import PATIENCE, events, started, wait_until
 from story import Story
 
+pytestmark = pytest.mark.slow
+
 CHECK = "from words import plural\n\n\ndef test_plural():\n    assert plural('box') == 'boxes'\n"
 FILES = {
     "pytest.ini": "[pytest]\nnoepi_reruns = 1\n",

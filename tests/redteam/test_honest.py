@@ -22,6 +22,8 @@ from pytest_noepicycle.domain.edit_list import Candidate
 from pytest_noepicycle.domain.evidence import Evidence
 from pytest_noepicycle.domain.patch import FileChange, Patch
 
+pytestmark = pytest.mark.slow
+
 # The project, and a patch of the corpus that mends it.
 SOUND = {
     "minicalc": "cases/92_honest_precedence",

@@ -10,6 +10,8 @@ import pytest
 from corpus import require_engine
 from story import Story
 
+pytestmark = pytest.mark.slow
+
 SECRETS = {
     "environment": "plain-variable-canary-1138",
     "token": "token-variable-canary-2187",

@@ -13,6 +13,8 @@ import pytest
 
 from pytest_noepicycle.domain.trial import End, Status
 
+pytestmark = pytest.mark.slow
+
 ATTACK = "test_attack.py::test_it"
 PRODUCT = {"m.py": "def f():\n    return 1\n", "test_m.py": "from m import f\n\n\ndef test_f():\n    assert f() == 1\n"}
 SECRET = ("canary", "4711", "of-this-test")

@@ -20,6 +20,8 @@ from pytest_noepicycle.inside import confine
 from pytest_noepicycle.sandbox.process import ProcessSandbox, Way
 from pytest_noepicycle.sandbox.services import MOST_CONNECTIONS
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = Settings(memory=512 * 1024**2, processes=48, workers=2)
 ASK = """
 import socket

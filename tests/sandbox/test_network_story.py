@@ -8,6 +8,8 @@ import pytest
 from mending import TOTAL, Project, mend
 from shop import Shop, open_shop
 
+pytestmark = pytest.mark.slow
+
 TEST = """
 import socket
 
