@@ -72,7 +72,7 @@ def _check_harm(case: Case, found: Evidence, here: Court, surroundings: Path) ->
         assert not _survivors()
     if case.probe:
         targets = here.baseline.targets
-        again = here.pool.run_fresh(Trial(Patch(), targets, here.clocks.limits(targets, 60), cold=True))
+        again = here.run(Trial(Patch(), targets, here.clocks.limits(targets, 60), cold=True))
         assert not again.passing(), "a later run is not what it was"
         assert set(again.outcomes) == set(targets)
 

@@ -276,7 +276,10 @@ def test_a_bomb_that_never_ends_is_ended(box, trial, name):
     """It goes on until its time is over; then all of it is gone, long before anybody would lose patience."""
     body = textwrap.dedent(PIPE) + textwrap.dedent(BOMBS[name])
     report = trial(box, (ATTACK,), overlay=attack(body), test_seconds=2.0)
-    assert (report.end, report.hung) == (End.TIMEOUT, ATTACK), (report.why, report.output)
+    ended = [(End.TIMEOUT, ATTACK)]
+    if name == "memory":
+        ended.append((End.DIED, None))  # the kernel may end it for its memory before its time is over
+    assert (report.end, report.hung) in ended, (report.why, report.output)
     assert (report.seconds < 30.0, len(report.output) < 64 * 1024) == (True, True)
 
 
