@@ -80,6 +80,6 @@ def test_a_service_that_goes_is_a_connection_that_is_reset():
         port = gone.getsockname()[1]
     relay = Relay([socket.create_server(("127.0.0.2", port))], 3)
     # The reset may come while the connection is still being made.
-    with closing(relay), pytest.raises(ConnectionResetError):
-        with socket.create_connection(("127.0.0.2", port), timeout=20) as one:
-            one.recv(1)
+    reset, service = pytest.raises(ConnectionResetError), ("127.0.0.2", port)
+    with closing(relay), reset, socket.create_connection(service, timeout=20) as one:
+        one.recv(1)
