@@ -6,9 +6,10 @@ import importlib.metadata
 import os
 import subprocess
 import venv
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import model_server
 import pytest
 from story import Story
 
@@ -21,6 +22,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture
+def server() -> Iterator[model_server.ModelServer]:
+    """Run a server that speaks the Messages API, for one test."""
+    with model_server.running() as running:
+        yield running
 
 
 @pytest.fixture

@@ -110,13 +110,6 @@ def hard_case(tmp_path):
     return copied
 
 
-@pytest.fixture
-def server():
-    """Run a server on this machine that speaks the Messages API."""
-    with model_server.running() as running:
-        yield running
-
-
 def engine_answers() -> bool:
     """Whether a container engine answers here."""
     if shutil.which("docker") is None:

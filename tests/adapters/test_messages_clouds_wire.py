@@ -115,7 +115,7 @@ def asked(cloud, provider: str, model: str):
 
 def test_bedrock_is_asked_with_its_own_credentials(cloud, monkeypatch):
     """With a key of Bedrock's, or signed; the model is in the address, and the usage arrives."""
-    pytest.importorskip("botocore")
+    pytest.importorskip("botocore", reason="boto3, of the dev extra, is not installed; CI has it")
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
     monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "bedrock-key")
     answer = asked(cloud, "bedrock", "anthropic.claude-haiku-4-5-v1:0")
@@ -133,7 +133,7 @@ def test_bedrock_is_asked_with_its_own_credentials(cloud, monkeypatch):
 
 def test_bedrock_without_credentials_ends_with_what_to_do(cloud, monkeypatch, tmp_path):
     """A named outcome, and nothing was sent."""
-    pytest.importorskip("botocore")
+    pytest.importorskip("botocore", reason="boto3, of the dev extra, is not installed; CI has it")
     monkeypatch.setenv("AWS_REGION", "us-east-1")  # the SDK keeps the session of a region
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(ProviderError) as caught:
@@ -145,9 +145,9 @@ def test_bedrock_without_credentials_ends_with_what_to_do(cloud, monkeypatch, tm
 
 def test_vertex_is_asked_with_its_own_credentials(cloud, monkeypatch, tmp_path):
     """A service account's token, of which the SDK takes care."""
-    pytest.importorskip("google.auth")
+    pytest.importorskip("google.auth", reason="google-auth, of the dev extra, is not installed; CI has it")
     if shutil.which("openssl") is None:
-        pytest.skip("openssl is not installed")
+        pytest.skip("openssl is not installed; CI's machines have it")
     key = subprocess.run(["openssl", "genrsa", "2048"], capture_output=True, text=True, check=True, timeout=60).stdout
     account = {
         "type": "service_account",

@@ -98,7 +98,7 @@ def test_the_quickstart(server, caller, capsys, sandbox):
     if sandbox == "process":  # as printed it needs Docker; another sandbox is asked for by name
         snippet = QUICKSTART.replace("budget_cap=30_000,", "budget_cap=30_000, sandbox='process',")
     elif not engine_answers():
-        pytest.skip("no container engine answers")
+        pytest.skip("no container engine answers; .ci/run starts one")
     with pytest.warns(UserWarning, match=r"Binary scoring|Low test coverage"):
         exec(snippet, {})
     assert capsys.readouterr().out == f"{REVERSED}\nScore: 100%, Tokens: 750\n"
@@ -284,7 +284,8 @@ def test_a_signal_that_is_not_binary_is_not_warned_about(caller):
     """One score between is enough."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        narrow().run("anything", inner_loop=Loop([0.0, 0.5, 0.0, 0.0]))
+        result = narrow().run("anything", inner_loop=Loop([0.0, 0.5, 0.0, 0.0]))
+    assert result.warnings == ()
 
 
 def requests_of_a_switch(server, mode):

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import model_server
@@ -18,13 +17,6 @@ from pytest_noepicycle.domain.stubs import stubs
 TESTS = "from solution import f\n\n\ndef test_basic():\n    assert f([1, 2, 3]) == [3, 2, 1]\n"
 SOLUTION = "def f(items):\n    return items[::-1]\n"
 TASK = "Write a Python function f that reverses a list"
-
-
-@pytest.fixture
-def server() -> Iterator[model_server.ModelServer]:
-    """Run a server that speaks the Messages API."""
-    with model_server.running() as running:
-        yield running
 
 
 @pytest.fixture

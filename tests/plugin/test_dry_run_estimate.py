@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import model_server
 import pytest
 from story import Story
@@ -13,13 +11,6 @@ FAULT = "def plural(word):\n    raise NotImplementedError\n"
 TEST = "from pkg.words import plural\n\n\ndef test_plural():\n    assert plural('box') == 'boxes'\n"
 MEND = ("pkg/words.py", "    raise NotImplementedError\n", "    return word + ('es' if word[-1] in 'sxz' else 's')\n")
 INI = "[pytest]\nnoepi_reruns = 1\npythonpath = .\n"
-
-
-@pytest.fixture
-def server() -> Iterator[model_server.ModelServer]:
-    """Run a server that speaks the Messages API."""
-    with model_server.running() as running:
-        yield running
 
 
 def project(server: model_server.ModelServer, more: dict[str, str] | None = None) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import model_server
@@ -17,13 +16,6 @@ FILES = {
 WRONG = [("words.py", "raise NotImplementedError", f"return 'FAILED_TEXT_{n}'") for n in "ab"]
 MEND = ("words.py", "    raise NotImplementedError\n", "    return word + ('es' if word[-1] in 'sxz' else 's')\n")
 KEY = {"ANTHROPIC_API_KEY": model_server.KEY}
-
-
-@pytest.fixture
-def server() -> Iterator[model_server.ModelServer]:
-    """Run a server that speaks the Messages API."""
-    with model_server.running() as running:
-        yield running
 
 
 def switched(story: Any, server: model_server.ModelServer, *arguments: str, ini: str = "") -> Told:

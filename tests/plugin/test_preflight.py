@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import model_server
-import pytest
 
 PENDING = "(word):\n    raise NotImplementedError"
 FILES = {
@@ -26,13 +23,6 @@ FILES = {
 PLURAL = ("words.py", f"def plural{PENDING}", "def plural(word):\n    return word + 'es'")
 SHOUT = ("words.py", f"def shout{PENDING}", "def shout(word):\n    return word.upper() + '!'")
 KEY = {"ANTHROPIC_API_KEY": model_server.KEY}
-
-
-@pytest.fixture
-def server() -> Iterator[model_server.ModelServer]:
-    """Run a server that speaks the Messages API."""
-    with model_server.running() as running:
-        yield running
 
 
 def fixed(story, server, *arguments: str, samples: int = 1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import model_server
@@ -21,13 +21,6 @@ FILES = {
 }
 MEND = ("words.py", "    raise NotImplementedError\n", "    return word + ('es' if word[-1] in 'sxz' else 's')\n")
 USAGE = {"input_tokens": 700, "output_tokens": 90}
-
-
-@pytest.fixture
-def server() -> Iterator[model_server.ModelServer]:
-    """Run a server that speaks the Messages API."""
-    with model_server.running() as running:
-        yield running
 
 
 @pytest.fixture
