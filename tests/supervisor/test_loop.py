@@ -447,8 +447,8 @@ def test_a_scorer_that_gives_no_score_is_said_and_left(world: World, grade: Grad
     assert any("pytest_noepi_score" in event.get("why", "") for event in told.journal.events)
 
 
-def _cheating(world: World) -> Callable[[Context], list[Proposal]]:
-    """A step whose edit passes every warm trial and fails each cold one."""
+def _cheating(world: World, test: str) -> Callable[[Context], list[Proposal]]:
+    """A step whose edit passes every warm trial, and with which ``test`` fails in each cold one."""
     warm = world.run
 
     def run_trial(trial: Trial) -> Report:
@@ -456,7 +456,6 @@ def _cheating(world: World) -> Callable[[Context], list[Proposal]]:
         cheat = b"cheat" in (trial.patch.read("m.py", world.read) or b"")
         if not cheat or not trial.cold:
             return report
-        test = "test_m.py::b"
         failure = Failure(test, "call", "AssertionError", "cold")
         return replace(report, outcomes={**report.outcomes, test: Outcome(test, Status.FAILED, 0.0, failure)})
 
@@ -464,9 +463,10 @@ def _cheating(world: World) -> Callable[[Context], list[Proposal]]:
     return edits(world, (b"b = 1", b"b = 2  # cheat"))
 
 
-def test_what_was_gained_before_a_refuted_gain_is_kept_and_proven(world: World):
+@pytest.mark.parametrize("test", ["test_m.py::b", "test_m.py::c"], ids=["its own target", "a guard"])
+def test_what_was_gained_before_a_refuted_gain_is_kept_and_proven(world: World, test: str):
     """The search mends one of two, a model's cheat the other: the cold run refutes it, and the first stays."""
-    cheat = _cheating(world)
+    cheat = _cheating(world, test)
     told = run(world, search=[edits(world, BOTH[0])], small=[cheat])
     assert told.state.stop is not StopReason.SOLVED
     assert told.state.fixed == ("test_m.py::a",)
