@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from story import Story, Told
 
 Content = str | bytes
@@ -27,6 +28,13 @@ class Project:
     right: Content = RIGHT
     args: tuple[str, ...] = ()
     more: dict[str, Any] = field(default_factory=dict)
+
+
+def quick_first(projects: Mapping[str, Content | Project | tuple[Any, ...]]) -> list[Any]:
+    """Return the cases as parameters: the first is run everywhere, the others in the step of CI that takes long."""
+    marks = [(), *[pytest.mark.slow] * (len(projects) - 1)]
+    rows = [value if isinstance(value, tuple) else (value,) for value in projects.values()]
+    return [pytest.param(*row, id=name, marks=mark) for (name, row, mark) in zip(projects, rows, marks, strict=True)]
 
 
 def checks_of(module: str) -> str:

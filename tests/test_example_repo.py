@@ -125,7 +125,7 @@ def test_each_planted_place_is_there_once(name, right, wrong):
     assert text.count(right) + text.count(wrong) == 1
 
 
-@pytest.mark.parametrize("sandbox", [pytest.param("docker", marks=pytest.mark.docker), "process"])
+@pytest.mark.parametrize("sandbox", ["process", pytest.param("docker", marks=[pytest.mark.docker, pytest.mark.slow])])
 def test_example_is_mended_without_a_key(example, sandbox):
     """Six faults in six modules, ten failing tests: all mended as they were meant, proven, and nothing else touched."""
     if sandbox == "docker" and not engine_answers():
@@ -173,6 +173,7 @@ def test_without_a_key_it_says_what_to_set(hard_case):
     assert "ANTHROPIC_API_KEY" in ended.output
 
 
+@pytest.mark.slow
 def test_flaky_case_is_called_flaky(hard_case):
     """It is run until it fails, one time in four; then it is told from a fault and left alone."""
     folder = hard_case("flaky")

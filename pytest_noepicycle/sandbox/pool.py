@@ -1,9 +1,10 @@
-"""A pool of open boxes, one per worker: a lost one is replaced, a fresh one is opened for each proof."""
+"""A pool of open boxes, one per worker: a lost one is replaced, a fresh one is opened ahead for the next proof."""
 
 from __future__ import annotations
 
 import queue
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from pytest_noepicycle.domain.trial import End, Report, Trial
@@ -25,10 +26,13 @@ class Pool:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _losses: int = 0
     _closed: bool = False
+    _ahead: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="noepi-box"))
+    _spare: Future[Box] | None = None
 
     def __post_init__(self) -> None:
         for _ in range(self.size):
             self._free.put(None)
+        self._open_ahead()
 
     def run(self, trial: Trial) -> Report:
         """Run a trial in a warm box.
@@ -45,17 +49,35 @@ class Pool:
             self._give_back(box, report)
 
     def run_fresh(self, trial: Trial) -> Report:
-        """Run a trial in a box that nothing else has used or will use."""
-        box = self._opened()
+        """Run a trial in a box that nothing else has used or will use.
+
+        One fresh run is seldom the last, so the box of the next is opened while this one works.
+        """
+        with self._lock:
+            spare, self._spare = self._spare, None
+        report = None if spare is None else self._once(spare.result(), trial)
+        if report is not None and report.end is not End.LOST:
+            return report
+        return self._once(self._opened(), trial)  # a spare may have died while it waited
+
+    def _once(self, box: Box, trial: Trial) -> Report:
+        self._open_ahead()
         try:
             return box.run(trial)
         finally:
             self._shut(box)
 
+    def _open_ahead(self) -> None:
+        with self._lock:
+            if self._spare is None and not self._closed:
+                self._spare = self._ahead.submit(self._opened)
+
     def close(self) -> None:
         """Close every box; trials still running in them end as lost."""
         with self._lock:
             self._closed = True
+        self._ahead.shutdown(wait=True)
+        with self._lock:
             boxes = list(self._open)
         for box in boxes:
             self._shut(box)

@@ -27,6 +27,7 @@ def keep(home: Path, run_id: str, events: list[dict[str, Any]], result: dict[str
     (home / ".noepi/last").write_text(run_id + "\n", "utf-8")
 
 
+@pytest.mark.slow
 def test_a_real_run_keeps_to_the_form_and_every_decision_agrees(story):
     """The journal of a repair is whole: each event as its schema says, each decision taken again, each report made."""
     here = story(SLIP)

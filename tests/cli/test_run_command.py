@@ -59,6 +59,7 @@ def test_the_solution_is_printed_and_the_status_is_0(place, server):
     assert told.status == 0
 
 
+@pytest.mark.slow
 def test_json_holds_the_solution_and_what_it_cost(place, server):
     """One document, and the file that was asked for beside it."""
     answers(server)
@@ -93,6 +94,7 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_is_paid_for(plac
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full; CI has it")
+@pytest.mark.slow
 def test_a_solution_that_cannot_be_written_is_printed(place, server):
     """It was paid for: when the place for it went away meanwhile, standard output has it, and the status is 1."""
     (place.project / "full").symlink_to("/dev/full")

@@ -106,6 +106,7 @@ def test_kill_leaves_nothing(story, tmp_path):
     assert contents(place.project) == before
 
 
+@pytest.mark.slow
 @pytest.mark.docker
 @pytest.mark.skipif(not engine_answers(), reason="no container engine answers")
 def test_kill_leaves_no_container(story, tmp_path):
@@ -121,7 +122,9 @@ def test_kill_leaves_no_container(story, tmp_path):
     assert contents(place.project) == before
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "a cancelled job"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)], ids=["Ctrl-C", "a cancelled job"]
+)
 def test_ctrl_c_keeps_the_best(story, tmp_path, number):
     """Ctrl-C in the middle of the search: the mend that was found is proven, and the run tells of the interrupt."""
     place = story(FILES)

@@ -16,11 +16,10 @@ HALF = {
 @pytest.mark.parametrize(
     ("ini", "arguments", "applied"),
     [
-        ("", (), False),
-        ("noepi_apply = solved\n", ("--noepi-apply", "best", "-n2"), True),
-        ("noepi_apply = best\n", ("--noepi-apply=never",), False),
+        pytest.param("", (), False, id="solved", marks=pytest.mark.slow),
+        pytest.param("noepi_apply = solved\n", ("--noepi-apply", "best", "-n2"), True, id="best"),
+        pytest.param("noepi_apply = best\n", ("--noepi-apply=never",), False, id="never", marks=pytest.mark.slow),
     ],
-    ids=["solved", "best", "never"],
 )
 def test_a_gain_short_of_everything(story, ini, arguments, applied):
     """It is applied only where any proven gain is wanted; the command line wins over the ini file."""

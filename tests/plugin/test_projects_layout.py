@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from mending import TOTAL, Project, checks_of, mend
+from mending import TOTAL, Project, checks_of, mend, quick_first
 
 LAYOUTS = {
     "modules-at-the-top": Project({"shop.py": TOTAL, "test_shop.py": checks_of("shop")}, "shop.py"),
@@ -111,12 +111,13 @@ NAMESAKES = Project(
 )
 
 
-@pytest.mark.parametrize("project", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("project", quick_first(LAYOUTS))
 def test_a_layout_is_mended(story, project):
     """Wherever the product lies and whichever file configures pytest, the fault is found and nothing else touched."""
     mend(story, project)
 
 
+@pytest.mark.slow
 def test_modules_named_like_our_libraries(story):
     """The engine imports its libraries and not the project's modules of the same names; the project keeps its own."""
     told = mend(story, NAMESAKES)
@@ -129,7 +130,7 @@ FROM = {
 }
 
 
-@pytest.mark.parametrize(("args", "more"), FROM.values(), ids=FROM)
+@pytest.mark.parametrize(("args", "more"), quick_first(FROM))
 def test_called_from_anywhere(story, args, more):
     """Whatever folder pytest is called from, the record lies at the root and the mend reaches the tree."""
     layout = LAYOUTS["flat-and-setup.cfg"]
@@ -147,6 +148,7 @@ def test_a_checkout_behind_a_symbolic_link(story, tmp_path):
     assert place.read(layout.fault) == TOTAL.replace("+", "*")
 
 
+@pytest.mark.slow
 def test_two_packages_with_a_fault_each(story):
     """Both are mended in one run, each by its own edit."""
     files = {"conftest.py": ""}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from mending import RIGHT, TOTAL, WRONG, Project, checks_of, contents, mend
+from mending import RIGHT, TOTAL, WRONG, Project, checks_of, contents, mend, quick_first
 
 SHOP = {"shop.py": TOTAL, "test_shop.py": checks_of("shop")}
 
@@ -28,7 +28,7 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("project", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize("project", quick_first(CALLS))
 def test_a_way_to_call_is_mended(story, project):
     """Options that only steer the user's own session neither reach the sandbox nor keep the mend from being found."""
     told = mend(story, project)
@@ -49,23 +49,24 @@ TWO = {
 @pytest.mark.parametrize(
     "choice",
     [
-        ("-k", "milk"),
-        ("-m", "not slow"),
-        ("test_milk.py::test_milk",),
+        pytest.param(("-k", "milk"), id="-k milk"),
+        pytest.param(("-m", "not slow"), id="-m not slow", marks=pytest.mark.slow),
+        pytest.param(("test_milk.py::test_milk",), id="test_milk.py::test_milk", marks=pytest.mark.slow),
     ],
-    ids=" ".join,
 )
 def test_only_what_was_chosen_is_mended(story, choice):
     """A failure outside the user's choice is none of this run's business; its file is left as it is."""
     mend(story, Project(TWO, "milk.py", args=choice))
 
 
+@pytest.mark.slow
 def test_the_first_failure_is_mended_where_pytest_stops_at_it(story):
     """With -x the session knows one failure, and that one is the target."""
     told = mend(story, Project(TWO, "bread.py", args=("-x",)))
     assert told.result["tests"]["targets"] == ["test_bread.py::test_total"]
 
 
+@pytest.mark.slow
 def test_the_last_failures_are_mended(story):
     """--lf runs what failed last, and that is mended; afterwards the project is green."""
     place = story({**TWO, "bread.py": TOTAL.replace(WRONG, RIGHT)})
@@ -75,6 +76,7 @@ def test_the_last_failures_are_mended(story):
     assert place.pytest().status == 0
 
 
+@pytest.mark.slow
 def test_an_order_by_chance_is_no_obstacle(story):
     """A plugin that shuffles the tests, as pytest-randomly does, changes which runs first and nothing else."""
     shuffle = "import random\n\n\ndef pytest_collection_modifyitems(items):\n    random.SystemRandom().shuffle(items)\n"
@@ -82,6 +84,7 @@ def test_an_order_by_chance_is_no_obstacle(story):
     mend(story, Project({**SHOP, "conftest.py": shuffle, "test_others.py": others}, "shop.py"))
 
 
+@pytest.mark.slow
 def test_tests_may_fail_to_write_beside_themselves(story):
     """A sandbox keeps the tree as it is: tests that write into it are no guards there, and are named as unchecked."""
     writer = "from pathlib import Path\n\n\ndef test_writes():\n    Path(__file__).with_name('out').write_text('x')\n"

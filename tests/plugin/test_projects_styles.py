@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from mending import RIGHT, TOTAL, WRONG, Project, checks_of, mend
+from mending import RIGHT, TOTAL, WRONG, Project, checks_of, mend, quick_first
 
 STYLES = {
     "unittest": Project(
@@ -198,13 +198,13 @@ STYLES = {
 }
 
 
-@pytest.mark.parametrize("project", STYLES.values(), ids=STYLES)
+@pytest.mark.parametrize("project", quick_first(STYLES))
 def test_a_style_is_mended(story, project):
     """However the tests are written, what fails is run again by its id and mended."""
     mend(story, project)
 
 
-@pytest.mark.parametrize("mode", ["strict", "auto"])
+@pytest.mark.parametrize("mode", [pytest.param("strict", marks=pytest.mark.slow), "auto"])
 def test_coroutines_are_mended(story, mode):
     """Tests of pytest-asyncio run in the sandbox as they do outside, in either of its modes."""
     pytest.importorskip("pytest_asyncio", reason="pytest-asyncio is not installed")

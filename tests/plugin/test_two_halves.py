@@ -127,6 +127,7 @@ FINDER = """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="environments are linked together here")
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["pth", "finder"])
 def test_an_editable_install(story, tmp_path, bare_python, way):
     """pip install -e points at the work tree by a .pth file or by a finder: the sandbox tests its own copy of it."""
