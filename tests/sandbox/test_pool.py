@@ -66,6 +66,8 @@ def test_no_two_fresh_runs_share_a_box_and_the_next_one_waits_ready():
     with pool_of(shelves) as pool:
         for _ in range(3):
             assert pool.run_fresh(TRIAL).end is End.COMPLETE
+        for _ in range(4):
+            assert shelves.opened.acquire(timeout=30), "no box was opened ahead"
     assert [shelf.ran for shelf in shelves.made] == [1, 1, 1, 0]
 
 
