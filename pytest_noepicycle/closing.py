@@ -42,7 +42,8 @@ class Closing:
         if wanted is Apply.NEVER or (wanted is Apply.SOLVED and not result.solved):
             return result
         try:
-            paths = tree.write(self.session.tree, result.patch, self.records.staging())
+            with self.records.staging() as staging:
+                paths = tree.write(self.session.tree, result.patch, staging)
         except NoepiError as error:
             return replace(result, warnings=(*result.warnings, error.sentence()))
         self.journal.write("applied", paths=list(paths))

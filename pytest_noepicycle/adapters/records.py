@@ -117,8 +117,9 @@ class Records:
             raise RecordError(f"{home} cannot hold records: {error.strerror}", hint=hint) from error
         return cls(home)
 
-    def staging(self) -> Path:
-        """Make a folder on the tree's file system for files on their way; what a kill left in earlier ones goes.
+    @contextlib.contextmanager
+    def staging(self) -> Iterator[Path]:
+        """Lend a folder on the tree's file system for files on their way; what a kill left in earlier ones goes.
 
         :raises RecordError: where it cannot be made.
         """
@@ -126,7 +127,11 @@ class Records:
             for old in self.home.glob(f"{_STAGING}*"):
                 if old.is_dir() and not old.is_symlink():
                     shutil.rmtree(old, ignore_errors=True)
-            return Path(tempfile.mkdtemp(prefix=_STAGING, dir=self.home))
+            lent = Path(tempfile.mkdtemp(prefix=_STAGING, dir=self.home))
+        try:
+            yield lent
+        finally:
+            shutil.rmtree(lent, ignore_errors=True)
 
     def new(self, keep: int) -> Record:
         """Begin a record and name it the newest; of the older ones ``keep - 1`` stay.

@@ -71,15 +71,24 @@ class TreeSnapshot:
 def snapshot(root: str, *, leave_out: frozenset[str] = frozenset()) -> TreeSnapshot:
     """Copy the tree into a tar file: no version control, caches, environments, secrets or special files.
 
-    ``leave_out`` are further absolute folders (the record's own). :raises SandboxError: where it is too large.
+    ``leave_out`` are further absolute folders (the record's own). :raises SandboxError: where it is too large,
+    or cannot be copied.
     """
+    try:
+        return _taken(root, leave_out)
+    except OSError as error:
+        hint = "See that the folder for temporary files (TMPDIR) can be written and has room for a copy of the project."
+        raise SandboxError(f"{root} cannot be copied for the sandbox: {error}", hint=hint) from error
+
+
+def _taken(root: str, leave_out: frozenset[str]) -> TreeSnapshot:
     held, archive = _archive()
     try:
         links, index = _fill(held, root, leave_out)
+        held.flush()
     except BaseException:
         TreeSnapshot(root, archive, frozenset(), {}, held).close()
         raise
-    held.flush()
     return TreeSnapshot(root, archive, links, index, held)
 
 
@@ -143,10 +152,19 @@ def _walk(root: str, leave_out: frozenset[str]) -> Iterator[tuple[str, str, os.s
                 names.remove(name)
         for name in sorted([*names, *files]):
             path = os.path.join(folder, name)
-            info = os.lstat(path)
-            wanted = stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode) or stat.S_ISDIR(info.st_mode)
-            if wanted and not _secret(name) and name not in (".git",):
+            info = _facts(path)
+            if info is not None and not _secret(name) and name not in (".git",):
                 yield path, os.path.relpath(path, root).replace(os.sep, "/"), info
+
+
+def _facts(path: str) -> os.stat_result | None:
+    """Return what the system knows of a file, folder or link; None for anything else, and for what has just gone."""
+    try:
+        info = os.lstat(path)
+    except FileNotFoundError:
+        return None
+    kind = stat.S_IFMT(info.st_mode)
+    return info if kind in (stat.S_IFREG, stat.S_IFLNK, stat.S_IFDIR) else None
 
 
 def _left_out(path: str, name: str, leave_out: frozenset[str]) -> bool:

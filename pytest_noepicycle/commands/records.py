@@ -39,8 +39,8 @@ def _change(given: argparse.Namespace, *, forward: bool) -> int:
     """Change the work tree as a run's patch says, or back; refused where a file has changed since."""
     record, records = found(given, with_patch=True)
     root, patch = record.patch()
-    with tree.locked(records.home):
-        paths = tree.write(root, patch, records.staging(), forward=forward)
+    with tree.locked(records.home), records.staging() as staging:
+        paths = tree.write(root, patch, staging, forward=forward)
         with contextlib.suppress(NoepiError):  # a run that died has no result to note it in
             record.note(applied=forward)
     done = "applied" if forward else "undone"

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import tarfile
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from pytest_noepicycle.adapters import tree
 from pytest_noepicycle.adapters.records import Record, Records
 from pytest_noepicycle.adapters.snapshot import snapshot
 from pytest_noepicycle.domain.patch import FileChange, Patch
-from pytest_noepicycle.errors import NoepiError, RecordError, TreeChanged, TreeLocked, UsageError
+from pytest_noepicycle.errors import NoepiError, RecordError, SandboxError, TreeChanged, TreeLocked, UsageError
 
 
 @pytest.fixture
@@ -47,6 +48,14 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "project" / "run.sh").write_text("#!/bin/sh\n")
     (tmp_path / "project" / "run.sh").chmod(0o755)
     return tmp_path / "project"
+
+
+@pytest.fixture
+def staging(tmp_path: Path) -> Path:
+    """A folder for files on their way."""
+    folder = tmp_path / "staging"
+    folder.mkdir()
+    return folder
 
 
 def test_a_snapshot_holds_the_product_and_none_of_the_secrets(project: Path):
@@ -81,10 +90,22 @@ def test_a_snapshot_stays_as_it_was_when_the_tree_changes(project: Path):
 PATCH = Patch.of([FileChange("pkg/mod.py", b"x = 1\r\n", b"x = 2\r\n"), FileChange("pkg/new.py", None, b"z = 3\n")])
 
 
-def test_a_patch_goes_in_and_comes_out_byte_for_byte(project: Path):
+def test_what_cannot_be_copied_is_left_out_or_told(project: Path, monkeypatch: pytest.MonkeyPatch):
+    """A link to nothing and a named pipe do no harm; a temporary folder that is not there is told in a sentence."""
+    (project / "nowhere").symlink_to("gone")
+    os.mkfifo(project / "pipe")
+    shot = snapshot(str(project))
+    assert ("nowhere" in shot.links, "pipe" in shot.files) == (True, False)
+    shot.close()
+    monkeypatch.setattr(tempfile, "tempdir", str(project / "missing"))
+    with pytest.raises(SandboxError, match="cannot be copied for the sandbox") as caught:
+        snapshot(str(project))
+    assert "TMPDIR" in caught.value.sentence()
+
+
+def test_a_patch_goes_in_and_comes_out_byte_for_byte(project: Path, staging: Path):
     """Apply, then undo: bytes and modes are as before, and a new file is gone again."""
     (project / "pkg/mod.py").chmod(0o640)
-    staging = Records.of(str(project), ".noepi").staging()
     assert tree.write(str(project), PATCH, staging) == ("pkg/mod.py", "pkg/new.py")
     assert (project / "pkg/mod.py").read_bytes() == b"x = 2\r\n"
     assert stat.S_IMODE((project / "pkg/mod.py").stat().st_mode) == 0o640
@@ -95,20 +116,19 @@ def test_a_patch_goes_in_and_comes_out_byte_for_byte(project: Path):
 
 
 @pytest.mark.parametrize("forward", [True, False])
-def test_a_file_that_has_changed_since_is_not_written_nor_is_any_other(project: Path, forward: bool):
+def test_a_file_that_has_changed_since_is_not_written_nor_is_any_other(project: Path, forward: bool, staging: Path):
     """One file out of step, and nothing at all is touched."""
     if not forward:
-        tree.write(str(project), PATCH, Records.of(str(project), ".noepi").staging())
+        tree.write(str(project), PATCH, staging)
     (project / "pkg/mod.py").write_bytes(b"mine\n")
     before = {p: p.read_bytes() for p in project.rglob("*.py")}
     with pytest.raises(TreeChanged, match=r"pkg/mod\.py has changed"):
-        tree.write(str(project), PATCH, Records.of(str(project), ".noepi").staging(), forward=forward)
+        tree.write(str(project), PATCH, staging, forward=forward)
     assert {p: p.read_bytes() for p in project.rglob("*.py")} == before
 
 
-def test_a_write_that_was_cut_in_half_is_completed_by_the_same_call(project: Path):
+def test_a_write_that_was_cut_in_half_is_completed_by_the_same_call(project: Path, staging: Path):
     """A kill between two renames leaves whole files; applying again, or undoing, finishes either way."""
-    staging = Records.of(str(project), ".noepi").staging()
     (project / "pkg/mod.py").write_bytes(b"x = 2\r\n")  # the first file was renamed, the second was not
     assert tree.write(str(project), PATCH, staging) == ("pkg/new.py",)
     (project / "pkg/new.py").unlink()
@@ -116,7 +136,7 @@ def test_a_write_that_was_cut_in_half_is_completed_by_the_same_call(project: Pat
     assert (project / "pkg/mod.py").read_bytes() == b"x = 1\r\n"
 
 
-def test_a_link_that_was_put_there_since_leads_no_write_out_of_the_tree(project: Path, tmp_path: Path):
+def test_a_link_that_was_put_there_since_leads_no_write_out_of_the_tree(project: Path, tmp_path: Path, staging: Path):
     """A folder that has become a link to elsewhere is refused, and elsewhere stays as it is."""
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -127,7 +147,7 @@ def test_a_link_that_was_put_there_since_leads_no_write_out_of_the_tree(project:
     (project / "pkg").rmdir()
     (project / "pkg").symlink_to(outside)
     with pytest.raises(TreeChanged, match="symbolic link"):
-        tree.write(str(project), PATCH, Records.of(str(project), ".noepi").staging())
+        tree.write(str(project), PATCH, staging)
     assert (outside / "mod.py").read_bytes() == b"x = 1\r\n"
 
 
@@ -177,10 +197,11 @@ def test_pruning_and_staging_take_nothing_that_is_not_of_a_run(tmp_path: Path):
         (records.home / name).write_text("mine")
     for _ in range(3):
         records.new(keep=1).write("decisions.jsonl", "")
-        staged = records.staging()
+        with records.staging() as staged:
+            (staged / "half").write_text("a file on its way")
     assert all((records.home / name).read_text() == "mine" for name in own)
     assert len(list((records.home / "runs").iterdir())) == 3
-    assert [path for path in records.home.iterdir() if path.name.startswith(".noepi-")] == [staged]
+    assert not [path for path in records.home.iterdir() if path.name.startswith(".noepi-")]
 
 
 @pytest.mark.parametrize("directory", [".", "..", "src", "src/..", "empty/../src"])
@@ -233,10 +254,10 @@ def test_a_folder_that_cannot_hold_records_is_a_sentence(tmp_path: Path):
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root may give files away; CI runs as root")
-def test_a_mended_file_keeps_its_owner(project: Path):
+def test_a_mended_file_keeps_its_owner(project: Path, staging: Path):
     """A run as root in a container leaves the sources their owner's."""
     os.chown(project / "pkg/mod.py", 1234, 2345)
-    tree.write(str(project), PATCH, Records.of(str(project), ".noepi").staging())
+    tree.write(str(project), PATCH, staging)
     info = (project / "pkg/mod.py").stat()
     assert (info.st_uid, info.st_gid) == (1234, 2345)
 
@@ -270,8 +291,8 @@ def test_what_the_system_does_not_let_be_read_or_written_is_a_sentence(project: 
     with pytest.raises(RecordError, match="cannot be read"):
         record.result()
     (project / "pkg/new.py").mkdir()
-    with pytest.raises(TreeChanged, match="has changed"):
-        tree.write(str(project), PATCH, records.staging())
+    with pytest.raises(TreeChanged, match="has changed"), records.staging() as staging:
+        tree.write(str(project), PATCH, staging)
     (project / "pkg/new.py").rmdir()
     with pytest.raises(NoepiError, match=r"cannot be written .*; nothing was written"):
         tree.write(str(project), PATCH, records.home / "gone")
