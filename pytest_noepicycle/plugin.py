@@ -18,6 +18,8 @@ from _pytest.assertion.rewrite import AssertionRewritingHook
 
 from pytest_noepicycle.inside import hookspecs, options, session, starting
 
+_DEPTH = 1000  # frames, as an interpreter begins with
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Register the options and their ini twins."""
@@ -116,8 +118,10 @@ def _set_aside(root: str) -> Iterator[None]:
     """Take what is the project's own out of the way: its ``docker.py`` is not the library of that name.
 
     Modules of other names stay, for the project's hooks may use them. Pytest's own importer steps aside as well: no
-    assertion of the engine needs to be rewritten, and it takes time.
+    assertion of the engine needs to be rewritten, and it takes time. A recursion limit that a test has left behind
+    would stop the engine too.
     """
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEPTH))
     finders, path = list(sys.meta_path), list(sys.path)
     others = [entry for entry in path if not _is_project(root, entry or ".")]
     modules = list(sys.modules.items())

@@ -195,6 +195,30 @@ STYLES = {
         "count -= 1",
         more={"env": {"LIMIT": "1"}},
     ),
+    "what-tests-leave-behind": Project(
+        {
+            "shop.py": TOTAL,
+            "test_shop.py": checks_of("shop")
+            + """
+
+def test_that_spoils_the_process(tmp_path):
+    import os
+    import sys
+    import time
+
+    place = tmp_path / "gone"
+    place.mkdir()
+    os.chdir(place)
+    place.rmdir()
+    os.environ.clear()
+    sys.setrecursionlimit(150)
+    time.time = time.monotonic = lambda: 5.0
+    time.sleep = lambda seconds: None
+    sys.stdout = None
+""",
+        },
+        "shop.py",
+    ),
 }
 
 
