@@ -16,7 +16,7 @@ from pytest_noepicycle.adapters.clouds import CLOUDS, lacking
 from pytest_noepicycle.codec import decode
 from pytest_noepicycle.domain.ladder import Ladder
 from pytest_noepicycle.domain.patch import Patch
-from pytest_noepicycle.domain.session import Interpreter, Plugin, Session
+from pytest_noepicycle.domain.session import Interpreter, Session
 from pytest_noepicycle.domain.settings import Settings
 from pytest_noepicycle.domain.trial import Limits, Status, Trial
 from pytest_noepicycle.errors import NoepiError
@@ -28,11 +28,14 @@ _ASKED = """
 import importlib.metadata, json, sys
 sys.path.append(sys.argv[1])
 from _noepi_inside import session
-plugins = sorted({d.metadata["Name"] for d in importlib.metadata.distributions()
-                  for e in d.entry_points if e.group == "pytest11"})
+plugins = {(d.metadata["Name"], e.name) for d in importlib.metadata.distributions()
+           for e in d.entry_points if e.group == "pytest11"}
 pytest = next((d.version for d in importlib.metadata.distributions() if d.metadata["Name"] == "pytest"), "")
-print(json.dumps({"interpreter": session.interpreter(sys.argv[2]), "pytest": pytest, "plugins": plugins}))
+print(json.dumps({"interpreter": session.interpreter(sys.argv[2]), "pytest": pytest, "plugins": sorted(plugins)}))
 """
+_ANSWER_SECONDS = 5.0  # an interpreter that says nothing for so long does not work
+_SAMPLE_LIMITS = Limits(6.0, 4.0)
+_OURS = "noepicycle"  # the entry point of this very plugin
 _SAMPLE = "def test_passes():\n    assert 1 + 1 == 2\n\n\ndef test_fails():\n    assert 1 + 1 == 3\n"
 
 
@@ -71,9 +74,13 @@ def _python(machine: _Machine) -> Iterator[Finding]:
         lay_out_inside(Path(folder))
         command = [machine.python, "-c", _ASKED, folder, str(machine.root)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
-        except (OSError, subprocess.TimeoutExpired) as error:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_ANSWER_SECONDS, check=False)
+        except OSError as error:
             yield Finding("project", BROKEN, f"{machine.python} cannot be started: {error}", "Name it with --python.")
+            return
+        except subprocess.TimeoutExpired:
+            text = f"{machine.python} did not answer within {_ANSWER_SECONDS:.0f} s"
+            yield Finding("project", BROKEN, text, "See what it does when it starts, or name another with --python.")
             return
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
@@ -91,7 +98,7 @@ def _pytest(machine: _Machine) -> Iterator[Finding]:
 
 
 def _plugins(machine: _Machine) -> Iterator[Finding]:
-    names = machine.facts["plugins"]
+    names = list(dict.fromkeys(name for name, _ in machine.facts["plugins"]))
     if "langsmith" in names:
         text = "langsmith, which langgraph brings, registers a pytest plugin that slows every run down"
         yield Finding("plugins", NOTE, text, 'Add to addopts: -p no:langsmith_plugin; or use "noepi fix --python".')
@@ -123,7 +130,7 @@ def _tried(sandbox: choice.GuardedSandbox, root: str) -> tuple[Status, ...]:
         box = sandbox.open(shot)
         try:
             ids = ("test_sample.py::test_passes", "test_sample.py::test_fails")
-            report = box.run(Trial(Patch(), ids, Limits(20.0, 10.0)))
+            report = box.run(Trial(Patch(), ids, _SAMPLE_LIMITS))
             return tuple(report.select(ids)[test].status for test in ids)
         finally:
             box.close()
@@ -132,9 +139,10 @@ def _tried(sandbox: choice.GuardedSandbox, root: str) -> tuple[Status, ...]:
 
 
 def _session(machine: _Machine, root: str) -> Session:
+    """Return a session without plugins: the samples need none, and to load them takes longer than all the rest."""
     interpreter = decode(Interpreter, machine.facts["interpreter"])
-    plugins = tuple(Plugin(name, name) for name in machine.facts["plugins"])
-    return Session(root, root, ("-p", "no:langsmith_plugin"), interpreter, machine.facts["pytest"], 1, plugins=plugins)
+    unloaded = [word for _, entry in machine.facts["plugins"] if entry != _OURS for word in ("-p", f"no:{entry}")]
+    return Session(root, root, tuple(unloaded), interpreter, machine.facts["pytest"], 1)
 
 
 def _ladder(machine: _Machine) -> Iterator[Finding]:

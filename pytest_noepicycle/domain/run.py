@@ -58,7 +58,7 @@ class Attempt:
     """One iteration: what a rung tried, what it did to the score, and what it took.
 
     ``delta`` is the gain over the best before; ``effect`` names what it did, so that a repeat is seen whatever
-    its text; ``exhausted`` says that the rung has nothing more to offer.
+    its text; ``exhausted`` says that the rung has nothing more to offer; ``doubt`` is why it calls a test wrong.
     """
 
     iteration: int
@@ -77,6 +77,7 @@ class Attempt:
     fixed: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     seconds: float = 0.0
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,19 +35,19 @@ class BriefedRung:
         self._told = ""
         self._shot = ModelRung(self._asked, rung)
         self._model = AgentRung(self._asked, rung) if rung.kind == "agent" else self._shot
-        self.last_note = ""
+        self.last_note = self.last_doubt = ""
 
     def propose(self, context: Context) -> Iterator[Proposal]:
         """Ask for a patch, and remember it for whoever takes over."""
         self._told = self._handover.told(self._rung.name, self._task, context.attempts)
         known = replace(context, attempts=self._handover.shown(self._rung.name, context.attempts))
         size = self._preflight.size(context.attempts) if self._preflight else WHOLE
-        self.last_note = ""
+        self.last_note = self.last_doubt = ""
         asked = self._shot if size is LEAN else self._model  # a first shot is one, whoever makes it
         try:
             yield from self._kept(asked.propose(known, size), len(context.attempts) + 1)
         finally:
-            self.last_note = _named(asked)
+            self.last_note, self.last_doubt = _named(asked), asked.last_doubt
 
     def _kept(self, proposals: Iterable[Proposal], iteration: int) -> Iterator[Proposal]:
         """Pass the proposals on, and remember what they say and change."""

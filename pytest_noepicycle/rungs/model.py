@@ -44,7 +44,10 @@ REPEATED = Reading(ModelOutcome.REPEATS, "the very patch was tried before")
 
 
 class ModelRung:
-    """Asks a model for a patch. After each proposal ``last_outcome`` and ``last_note`` say what came of it."""
+    """Asks a model for a patch. After each proposal ``last_outcome`` and ``last_note`` say what came of it.
+
+    ``last_doubt`` is why one of its answers calls a test wrong, whatever the others propose.
+    """
 
     def __init__(self, ask: Callable[[Question], Answer], rung: Rung) -> None:
         self._ask = ask
@@ -52,10 +55,11 @@ class ModelRung:
         self._proposed: set[str] = set()
         self.last_outcome: ModelOutcome | None = None
         self.last_note = ""
+        self.last_doubt = ""
 
     def propose(self, context: Context, size: prompt.Size = prompt.WHOLE) -> Iterator[Proposal]:
         """Ask as often at once as the rung says, a lean question once; yield each patch that comes of it."""
-        self.last_outcome, self.last_note = None, ""
+        self.last_outcome, self.last_note, self.last_doubt = None, "", ""
         question = self._question(context, size)
         samples = 1 if size is prompt.LEAN else self._rung.samples
         tried = frozenset(self._proposed | {attempt.patch for attempt in context.attempts if attempt.patch})
@@ -74,6 +78,8 @@ class ModelRung:
 
     def _remember(self, reading: Reading) -> None:
         """Keep what came of the answers: of several, a proposal says more than anything else."""
+        if reading.outcome is ModelOutcome.TEST_IS_WRONG:
+            self.last_doubt = reading.note[:600]
         if self.last_outcome is not ModelOutcome.PROPOSED:
             self.last_outcome, self.last_note = reading.outcome, reading.note[:600]
 

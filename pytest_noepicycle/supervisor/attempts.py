@@ -27,6 +27,7 @@ class Tried:
     error: str | None = None
     unaffordable: bool = False
     grade: float | None = None
+    doubt: str = ""
 
 
 def try_rung(state: State, work: Work) -> Tried:
@@ -52,6 +53,7 @@ def try_rung(state: State, work: Work) -> Tried:
         error=error,
         unaffordable=unaffordable,
         grade=_graded(screening, state, work),
+        doubt=str(getattr(work.proposers[state.rung], "last_doubt", "")),
     )
 
 
@@ -108,6 +110,7 @@ def account(tried: Tried, state: State, *, searching: bool) -> Attempt:
         fixed=tuple(sorted(screening.standing.fixed - set(state.fixed))),
         broken=tuple(sorted(last.score.lost)) if last and not screening.gains else (),
         seconds=tried.seconds,
+        doubt=tried.doubt,
     )
 
 

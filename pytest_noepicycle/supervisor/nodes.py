@@ -168,7 +168,10 @@ def _budget_left(work: Work) -> float:
 def _halt(state: State, work: Work) -> Signal | None:
     if state.stop is StopReason.INTERRUPTED:
         return Signal.INTERRUPTED
-    return Signal.OUT_OF_TIME if work.remaining <= work.memory.proof_seconds else None
+    return Signal.OUT_OF_TIME if work.remaining - work.memory.proof_seconds < _NO_TIME else None
+
+
+_NO_TIME = 0.01  # seconds in which nothing can be asked: a call that used all it was given has ended the run's time
 
 
 def climb(state: State, work: Work) -> State:
@@ -221,7 +224,20 @@ def close(state: State, work: Work) -> State:
     """End the run; a gain short of everything is proved too, or dropped."""
     decision = _decision(state)
     state = replace(state, stop=_final(state, work, decision), why=decision.reason)
-    return _proven_gain(smallest(state, work) if state.best != Patch() else state, work)
+    return _doubted(_proven_gain(smallest(state, work) if state.best != Patch() else state, work), work)
+
+
+def _doubted(state: State, work: Work) -> State:
+    """Record what rungs said against tests; where that is all that is left, it is why the run ends."""
+    for finding in state.doubts:
+        work.journal.write("finding", **encode(finding))
+    left = set(state.baseline.targets) - set(state.fixed if state.verified else ())
+    if state.stop not in _NOTHING_HELPED or not left or not left <= {finding.test for finding in state.doubts}:
+        return state
+    return replace(state, stop=StopReason.TEST_SUSPECT, why=f"{state.doubts[0].hint} ({state.why})")
+
+
+_NOTHING_HELPED = (StopReason.EXHAUSTED, StopReason.PLATEAU)
 
 
 def _proven_gain(state: State, work: Work) -> State:

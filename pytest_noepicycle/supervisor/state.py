@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from pytest_noepicycle.domain.decision import Decision
+from pytest_noepicycle.domain.doubt import doubts
 from pytest_noepicycle.domain.estimate import Estimate
 from pytest_noepicycle.domain.failure import Failure
 from pytest_noepicycle.domain.patch import Patch
@@ -68,6 +69,12 @@ class State:
         """Return the score of the best so far."""
         return len(self.fixed) / len(self.baseline.targets) if self.baseline.targets else 0.0
 
+    @property
+    def doubts(self) -> tuple[Finding, ...]:
+        """Return the tests that still fail and that some rung called wrong, each with its reason."""
+        fixed = self.fixed if self.verified else ()
+        return doubts(self.attempts, [test for test in self.baseline.shown.targets if test not in fixed])
+
     def result(self, run_id: str, skipped: tuple[Skipped, ...], seconds: float) -> RunResult:
         """Return the finished run; what was not proven is not shown as gained."""
         return RunResult(
@@ -78,7 +85,7 @@ class State:
             verified=self.verified,
             fixed=self.fixed if self.verified else (),
             broken=self.broken,
-            findings=self.findings,
+            findings=(*self.findings, *self.doubts),
             patch=self.best if self.verified else Patch(),
             attempts=self.attempts,
             skipped=skipped,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 from mending import RIGHT, TOTAL, WRONG, checks_of
 
@@ -80,3 +82,61 @@ def test_a_protected_file_is_never_changed_and_a_finer_score_never_solves(story)
     told = place.fix("--noepi-ladder", "offline")
     assert not told.result["solved"], told.text
     assert place.read("bread.py") == TOTAL
+
+
+GUIDE = Path(__file__).parents[2] / "docs/hooks.md"
+MONEY = "def read(text):\n    return round(float(text) * 100)\n"
+SHOP = {
+    "pytest.ini": "[pytest]\nnoepi_reruns = 1\n",
+    "shop/__init__.py": "",
+    "shop/money.py": MONEY,
+    "shop/generated/__init__.py": "",
+    "shop/generated/rates.py": "from shop import money\n\n\ndef rate(text):\n    return money.parse(text)\n",
+    "shop/prices.py": """
+        from shop import money
+
+
+        def price(text):
+            return money.parse(text)
+
+
+        def label(text):
+            return f"{price(text)} EUR"
+    """,
+    "test_shop.py": """
+        from shop import prices
+
+
+        def test_price():
+            assert prices.price("3.20") == 320
+
+
+        def test_label():
+            assert prices.label("3.20") == "3.20 EUR"
+    """,
+}
+
+
+def test_every_hook_has_an_example_in_the_guide_that_does_what_it_says(story):
+    """All of them in one conftest: the closed file is refused, the other one mended, the rest scored and told."""
+    text = GUIDE.read_text("utf-8")
+    hooks = re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)
+    (ladder,) = re.findall(r"^```yaml\n(.*?)^```", text, re.S | re.M)
+    place = story({**SHOP, "conftest.py": "\n\n".join(hooks), "ladder.yaml": ladder})
+    told = place.fix("--noepi-ladder=ladder.yaml")
+    assert told.result["tests"]["fixed"] == ["test_shop.py::test_price"], told.text
+    assert told.result["patch"]["paths"] == ["shop/prices.py"]
+    (attempt, *_) = [event for event in told.events if event["event"] == "attempt"]
+    refused = [refusal["path"] for refusal in attempt["refusals"]]
+    assert refused == ["conftest.py", "shop/generated/rates.py"]  # a conftest that names the old helper is never open
+    assert attempt["score"] == 0.75  # one passes, the other one comes as far as its assertion
+    assert re.match(r"follow: \w+, \w+: ", place.read("decisions.log"))
+    assert place.read("noepi.log") == f"{told.result['stop_reason']}: 1 of 2 mended\n"
+
+
+def test_the_guide_leaves_no_hook_out():
+    """Each of the specifications has a function in an example."""
+    from pytest_noepicycle.inside import hookspecs
+
+    named = {name for name in vars(hookspecs) if name.startswith("pytest_noepi_")}
+    assert named == set(re.findall(r"^def (pytest_noepi_\w+)", GUIDE.read_text("utf-8"), re.M))

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from journals import check_form, numbered
+from supervised import LADDER
 
 from pytest_noepicycle.replay import replay
 from pytest_noepicycle.report import reading
@@ -44,7 +45,7 @@ def every_run_is_taken_again(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(LOOP, "run", kept)
     yield
     for told in runs:
-        events = numbered(told.journal.events, LOOP.LADDER)
+        events = numbered(told.journal.events, LADDER)
         check_form(events)
         again = replay(events)
         assert again.differing == ()

@@ -244,7 +244,23 @@ def test_a_test_that_is_said_to_be_wrong_is_a_finding_and_nothing_is_done(server
         {"diagnosis": "", "edits": [edit], "test_is_wrong": True, "why_test_is_wrong": "10 contradicts the docs"}
     )
     assert story.ends() == "test_is_wrong"
-    assert story.model_rung.last_note == "10 contradicts the docs"
+    assert story.model_rung.last_note == story.model_rung.last_doubt == "10 contradicts the docs"
+
+
+def test_of_several_answers_one_that_calls_a_test_wrong_is_not_lost(server):
+    """The other one's patch is proposed, and the doubt is kept beside it; with the next question it is gone."""
+    story = Story(server)
+    story.model_rung = ModelRung(lambda q: story.model.ask(q, seconds=20), replace(story.rung, samples=2))
+    doubt = {"diagnosis": "", "edits": [], "test_is_wrong": True, "why_test_is_wrong": "10 contradicts the docs"}
+    server.uses_tool(doubt)
+    server.edits(("shapes.py", "w + h", "w * h"))
+    assert story.proposes() is not None
+    assert story.model_rung.last_outcome == "proposed"
+    assert story.model_rung.last_doubt == "10 contradicts the docs"
+    for _ in range(2):
+        server.edits(("shapes.py", "w + h", "w - h"))
+    story.proposes()
+    assert story.model_rung.last_doubt == ""
 
 
 def test_a_patch_that_was_tried_before_is_named_a_repeat(server):

@@ -19,6 +19,7 @@ from pytest_noepicycle.domain.budget import Ledger, Usage
 from pytest_noepicycle.domain.context import Context
 from pytest_noepicycle.domain.ladder import EDGES, STOP, Ladder, Price, Rung
 from pytest_noepicycle.domain.patch import Patch, Proposal
+from pytest_noepicycle.domain.run import StopReason
 from pytest_noepicycle.domain.settings import Settings, Thresholds
 from pytest_noepicycle.errors import LadderError, ProviderError
 from pytest_noepicycle.ports import Answer, Question
@@ -62,6 +63,8 @@ class Server:
     asked: int = 0
     after_a_lie: int = 0
     lied: bool = False
+    purse: Purse | None = None
+    held: list[Ledger] = field(default_factory=list)
 
     def input_bound(self, question: Question) -> int:
         """Return the bound of a question."""
@@ -71,6 +74,8 @@ class Server:
         """Answer within the time, or fail."""
         self.asked += 1
         self.after_a_lie += self.lied
+        if self.purse is not None:
+            self.held.append(self.purse.ledger)  # as it is while a call is on its way
         self.clock.sleep(min(seconds, self.draw.uniform(0, LONGEST_CALL)))
         if self.draw.random() < 0.3:
             retry_after = self.draw.choice((None, 1.0, 500.0))
@@ -158,6 +163,7 @@ def walk(seed: int, *, lies: bool) -> Ran | None:
     server = Server(draw, clock, lies)
     caps = draw.choice((draw.randint(0, 20_000), 100_000)), draw.choice((draw.uniform(0, 0.1), 2.0)) if capped else None
     purse = Purse(Ledger(*caps), journal, clock=clock, sleep=clock.sleep)
+    server.purse = purse
     limits = Thresholds(
         plateau_window=draw.randint(1, 3), fixation_threshold=draw.randint(2, 4), grace_period=draw.randint(0, 3)
     )
@@ -210,7 +216,13 @@ def test_no_cap_is_passed_and_the_loop_ends(lies: bool):
 
 
 def check_caps(ran: Ran) -> None:
-    """Nothing above a cap, unless a server said that it took more than was asked for: then nothing was asked after."""
+    """Nothing above a cap, unless a server said that it took more than was asked for: then nothing was asked after.
+
+    With every call that is on its way, what is reserved and what is spent fit together.
+    """
+    for ledger in ran.server.held:
+        assert ledger.spent <= ledger.cap
+        assert ledger.cap_usd is None or (ledger.spent_usd or 0.0) <= ledger.cap_usd + 1e-9
     if ran.server.lied:
         assert ran.ledger.overrun
         assert ran.server.after_a_lie == 0
@@ -229,6 +241,20 @@ def check_books(ran: Ran) -> None:
     closed = [e["call"] for e in ran.journal.events if e["event"] in ("call_settled", "call_lost")]
     assert len(set(names)) == len(names) == ran.server.asked
     assert sorted(closed) == sorted(names)
+
+
+def test_the_walks_come_by_everything_that_can_happen():
+    """Retries, lost calls, cached tokens, both caps, the time limit, solutions: what is drawn is not all of a kind."""
+    ran = [one for one in (walk(seed, lies=False) for seed in range(150)) if one is not None]
+    ends = {one.state.stop for one in ran}
+    assert {StopReason.SOLVED, StopReason.BUDGET, StopReason.TIME_LIMIT, StopReason.PROVIDER_ERROR} <= ends
+    events = [event for one in ran for event in one.journal.events]
+    assert any(event["event"] == "call_lost" for event in events)
+    assert any("of $" in event.get("why", "") for event in events if event["event"] == "unaffordable")
+    assert any("of $" not in event.get("why", "") for event in events if event["event"] == "unaffordable")
+    assert any(one.server.asked > len(one.state.attempts) for one in ran)
+    assert all(sum(getattr(one.ledger.usage, kind) for one in ran) for kind in ("cache_read", "cache_write", "output"))
+    assert any(one.server.lied for one in (walk(seed, lies=True) for seed in range(20)) if one is not None)
 
 
 def test_the_best_is_never_lost():
