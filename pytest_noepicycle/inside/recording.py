@@ -21,6 +21,12 @@ _ALWAYS: Dict[str, Any] = {
     "dist": "no",
     "tx": [],
     "looponfail": False,
+    "forked": False,  # each trial is a fork of its own, and nobody else may write its records
+    "boxed": False,
+    "testmon": False,
+    "testmon_noselect": False,
+    "testmon_forceselect": False,
+    "testmon_nocollect": False,
     "usepdb": False,
     "trace": False,
     "lf": False,
@@ -75,13 +81,17 @@ class Recorder:
         shuffled: bool = False,
     ) -> None:
         self._records, self._root, self._tracer = records, root, tracer
-        self._order = None if ids is None else {name: place for place, name in enumerate(ids)}
+        self.aim(ids)
         self._stop, self._brief, self._shuffled = stop_at_first_failure, brief, shuffled
         self._phases: Dict[str, None] = {}
         self._parts: List[Any] = []
         self._stopped = False
         self._interrupted = False
         self._count = 0
+
+    def aim(self, ids: Optional[Sequence[str]]) -> None:
+        """Choose the tests anew."""
+        self._order = None if ids is None else {name: place for place, name in enumerate(ids)}
 
     def end(self, status: int) -> None:
         """Record that pytest has ended with that exit status: nothing may follow."""

@@ -89,7 +89,7 @@ def _functions(node: ast.AST, above: str) -> Iterator[tuple[str, Function]]:
     for child in getattr(node, "body", []):
         if isinstance(child, Function):
             yield above + child.name, child
-        elif isinstance(child, ast.ClassDef):
+        if isinstance(child, Function | ast.ClassDef):  # some collect tests within functions, too
             yield from _functions(child, f"{above}{child.name}::")
 
 

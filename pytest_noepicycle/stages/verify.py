@@ -70,8 +70,9 @@ def verify(
 
 @dataclass(frozen=True, slots=True)
 class _Deeper:
-    """What the run without the patch has shown: targets that pass there by ``chance``, disguised ones that are
-    ``sound``, and with which signatures the others fail; ``unperturbed`` are those without another expectation.
+    """What the run without the patch has shown: targets that pass there by ``chance``, disguised ones and their
+    canaries that are ``sound``, and with which signatures the others fail; ``unperturbed`` are those without
+    another expectation.
     """
 
     chance: tuple[str, ...]
@@ -109,14 +110,22 @@ class _Proof:
         }
         unperturbed: tuple[str, ...] = ()
         reasons: dict[str, str] = {}
+        if fixed and not lost and self._unheard(canary, report):
+            checks["canaries"], reasons["canaries"] = IMPOSSIBLE, "the project collects no test of ours"
         if fixed and FAILED not in checks.values():
             found = self._look_deeper(fixed, checks, reasons)
             fixed = tuple(test for test in fixed if test not in found.chance)
             unsteady, unperturbed = (*unsteady, *found.chance), found.unperturbed
             if FAILED not in checks.values():
                 self._shuffled(fixed, unsteady, report, found.failures, checks, reasons)
+        if checks["canaries"] == IMPOSSIBLE and PASSED not in (checks.get("disguised"), checks.get("perturbed")):
+            checks["canaries"] = FAILED  # then nothing at all has shown that a failure would be seen
         why = _why(report, fixed, (lost, unsteady), self.baseline, checks, whole=whole)
         return Verdict(fixed, lost, checks, unsteady, why, unperturbed, report.unknown, reasons)
+
+    def _unheard(self, canary: Canary, report: Report) -> bool:
+        """Whether the canaries are silent without the patch as well, so that their silence says nothing of it."""
+        return canary.silent(report) and canary.silent(self._try(Patch(), canary.ids, canary.overlay))
 
     def _lost(self, report: Report, whole: bool) -> tuple[str, ...]:
         """Return the guards that do not pass; of a run that broke off, only the one that it broke off in."""
@@ -158,7 +167,8 @@ class _Proof:
         found = report.select(masked.of(fixed))
         usual = (Status.FAILED, Status.ERROR, Status.TIMEOUT)
         fit = frozenset(t for t, o in found.items() if o.status in usual and t.split("::")[0] not in spoilt)
-        return _Deeper(chance, fit, failures={t: signature_of(o) for t, o in report.select(fixed).items()})
+        loud = frozenset(t for t, o in report.select(masked.canaries).items() if o.status is Status.FAILED)
+        return _Deeper(chance, fit | loud, failures={t: signature_of(o) for t, o in report.select(fixed).items()})
 
     def _shuffled(
         self,
@@ -189,7 +199,8 @@ class _Proof:
         """Once more green, cold: under other names where that is sound, else under their own."""
         hidden = tuple(test for test in masked.of(fixed) if test in sound)
         plain = tuple(test for test in fixed if masked.ids.get(test) not in sound)
-        canaries = tuple(c for c in masked.canaries if any(t.split("::")[0] == c.split("::")[0] for t in hidden))
+        places = {test.split("::")[0] for test in hidden}
+        canaries = tuple(c for c in masked.canaries if c in sound and c.split("::")[0] in places)
         passing, steady = frozenset[str](), True
         for ids, overlay in ((plain, {}), ((*hidden, *canaries), masked.overlay if hidden else {})):
             if ids:

@@ -10,6 +10,7 @@ import pytest
 from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.score import Baseline
 from pytest_noepicycle.domain.trial import End, Outcome, Report, Status, Trial
+from pytest_noepicycle.stages.canary import Canary
 from pytest_noepicycle.stages.running import Clocks
 from pytest_noepicycle.stages.verify import Verdict, verify
 
@@ -132,6 +133,53 @@ def test_a_report_that_changes_what_must_fail_in_disguise_is_not_believed():
     done = proved(BROKEN + b"\n", run=flattering)
     assert done.checks["canaries"] == "failed"
     assert not done.holds
+
+
+def deaf(world: Interpreter, *, always: bool) -> Callable[[Trial], Report]:
+    """Return a run in which no test of ours is collected, without the patch either if ``always``."""
+
+    def run(trial: Trial) -> Report:
+        report = world.run(trial)
+        if trial.patch.changes or always:
+            own = {test for test in report.outcomes if test.rpartition("::")[2] not in ("test_one", "test_two")}
+            return Report({t: o for t, o in report.outcomes.items() if t not in own}, End.COMPLETE, seconds=0.1)
+        return report
+
+    return run
+
+
+def test_where_the_project_collects_no_test_of_ours_another_check_must_have_seen_a_failure():
+    """Canaries that are silent on the unchanged tree too say nothing of the patch; other expectations do, here."""
+    world = Interpreter({"m.py": BROKEN, "tests/test_m.py": TESTS.encode()})
+    done = proved(HONEST, run=deaf(world, always=True))
+    assert (done.checks["canaries"], done.checks["perturbed"], done.holds) == ("impossible", "passed", True)
+    assert done.reasons["canaries"]
+
+    only = TESTS.replace("assert f(2) == 4", "check(f(2))") + "\n\ndef check(n):\n    assert n == 4\n"
+    world = Interpreter({"m.py": BROKEN, "tests/test_m.py": only.encode()})
+    done = proved(HONEST, only, run=deaf(world, always=True))
+    assert (done.checks["canaries"], done.holds) == ("failed", False)
+
+
+def test_a_patch_that_silences_our_tests_is_refuted():
+    """Without it they were heard."""
+    world = Interpreter({"m.py": BROKEN, "tests/test_m.py": TESTS.encode()})
+    done = proved(HONEST, run=deaf(world, always=False))
+    assert (done.checks["canaries"], done.holds) == ("failed", False)
+
+
+def test_where_a_plugin_repeats_every_test_our_tests_are_known_by_the_same_ending():
+    """pytest-repeat gives each test a number: ``test_two[red-1-2]`` has it, and so has a canary."""
+    canary = Canary.for_tests(("tests/test_m.py::test_two[red-1-2]",))
+    ids = [f"{canary.path}::{name}[1-2]" for name in (canary.fails, canary.passes)]
+    assert set(ids) < set(canary.ids)
+    red, green = Outcome(ids[0], Status.FAILED), Outcome(ids[1], Status.PASSED)
+    assert canary.sings(Report({ids[0]: red, ids[1]: green}, End.COMPLETE))
+    assert not canary.sings(Report({ids[1]: green}, End.COMPLETE))
+    plain = f"{canary.path}::{canary.fails}"
+    both = {ids[0]: red, ids[1]: green, plain: Outcome(plain, Status.PASSED)}
+    assert not canary.sings(Report(both, End.COMPLETE))
+    assert Canary.for_tests(("test_m.py::test_two",)).endings == ("",)
 
 
 @pytest.mark.parametrize("end", [End.DIED, End.VOID, End.LOST])
