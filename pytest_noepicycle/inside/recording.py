@@ -227,7 +227,14 @@ class Recorder:
 
 
 def _keep(config: pytest.Config, items: List[pytest.Item], order: Dict[str, int]) -> None:
-    """Leave only the tests that have a place in the order, and put them there."""
+    """Leave only the tests that have a place in the order, and put them there.
+
+    A test that is found twice, as by ``--pyargs`` in addopts and by its own name, is run once, as pytest would.
+    """
+    once: Dict[str, pytest.Item] = {}
+    for item in items:
+        once.setdefault(item.nodeid, item)
+    items[:] = once.values()
     places = {item: _key(item, order) for item in items}
     left_out = [item for item in items if places[item] is None]
     items[:] = sorted((item for item in items if places[item] is not None), key=lambda item: places[item] or 0)

@@ -112,6 +112,19 @@ def test_the_whole_suite_is_the_same_wherever_pytest_is_called_from(make_rig, cw
     assert told["test_where"] == ("passed" if cwd == "here" else "failed")
 
 
+def test_a_test_that_is_found_twice_is_run_once(make_rig):
+    """As pytest 8 finds it for ``--pyargs`` in addopts beside the test's own name; the order of a file stays."""
+    files = {
+        "conftest.py": "def pytest_collection_modifyitems(items): items.extend(list(items))\n",
+        "test_it.py": "def test_b(): pass\ndef test_a(): assert False\n",
+    }
+    rig = make_rig(files)
+    report = rig.run("test_it.py")
+    assert report.end is End.COMPLETE, report.why
+    assert report.collected == ("test_it.py::test_b", "test_it.py::test_a")
+    assert rig.statuses("test_it.py::test_a", "test_it.py::test_b") == {"test_a": "failed", "test_b": "passed"}
+
+
 def test_async_tests_run(make_rig):
     """Tests of pytest-asyncio pass and fail in a warm and in a cold trial."""
     pytest.importorskip("pytest_asyncio")
