@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from pytest_noepicycle.commands import check, fix, ladder, mcp, publish, records, replay, task, verify
+from pytest_noepicycle.commands import bench, check, fix, ladder, mcp, publish, records, replay, task, verify
 from pytest_noepicycle.commands.command import NOT_DONE, Command, print_json
 from pytest_noepicycle.errors import NoepiError
 
@@ -69,6 +69,7 @@ COMMANDS = (
     Command("replay", "take every decision of a run again, offline", replay.arguments, replay.run),
     Command("check", "tell what works on this machine", check.arguments, check.run),
     Command("ladder", "list, show or check ladders", ladder.arguments, ladder.run),
+    Command("bench", "measure what a candidate costs on this machine", bench.arguments, bench.run),
     Command("mcp", "serve coding assistants over the Model Context Protocol", mcp.arguments, mcp.run),
 )
 

@@ -37,7 +37,9 @@ from pytest_noepicycle.sandbox import choice
 from pytest_noepicycle.sandbox.choice import GuardedSandbox
 from pytest_noepicycle.sandbox.layout import lay_out_inside
 from pytest_noepicycle.sandbox.pool import Pool
+from pytest_noepicycle.scoring import ClusterGround, cluster_of
 from pytest_noepicycle.stages.propose import Gate, territory
+from pytest_noepicycle.stages.running import Run
 from pytest_noepicycle.stages.trial import Judged
 from pytest_noepicycle.supervisor import graph
 from pytest_noepicycle.supervisor.purse import Purse
@@ -91,8 +93,8 @@ def repair(
     priced(ladder, settings)
     sandbox = choice.choose(settings.sandbox, session, settings)
     records = Records.of(session.tree, settings.dir)
-    with tree.locked(records.home), _ended_gently():
-        return _Run(session, settings, ladder, sandbox, records, paper, hooks, began, arm).through()
+    with cluster_of(settings) as cluster, tree.locked(records.home), _ended_gently():
+        return _Run(session, settings, ladder, sandbox, records, paper, hooks, began, arm, cluster).through()
 
 
 @contextlib.contextmanager
@@ -139,6 +141,7 @@ class _Run:
     hooks: Any
     began: float
     arm: Arm | None
+    cluster: Any = None
 
     def through(self) -> Summary:
         """Take the snapshot, walk the graph, prove, write the record, change the tree if that was asked for."""
@@ -211,18 +214,25 @@ class _Run:
         width = self.settings.workers or os.cpu_count() or 1
         pool = Pool(self.sandbox, desk.shot, width)
         stack.callback(pool.close)
+        run: Run = pool.run
+        if self.cluster is not None:
+            ground = ClusterGround.of(self.session, self.settings, self.sandbox.kind, desk.shot)
+            scorer = self.cluster.scorer(ground, run, desk.progress.stage)
+            run, width = scorer.run, self.settings.workers or self.cluster.width
         executor = ThreadPoolExecutor(width, thread_name_prefix="noepi")
         stack.callback(executor.shutdown, wait=True, cancel_futures=True)
+        if self.cluster is not None:
+            stack.callback(scorer.close)
         stack.callback(pool.close)  # first, so that no thread waits for a candidate that nobody wants
-        memory, ground = Memory(), self._territory(desk.shot)
+        memory, land = Memory(), self._territory(desk.shot)
         arming = self._arming(desk.progress.stage, desk)
         return Work(
             session=self.session,
             settings=self.settings,
             ladder=self.ladder,
             snapshot=desk.shot,
-            territory=ground,
-            run=pool.run,
+            territory=land,
+            run=run,
             run_fresh=pool.run_fresh,
             executor=executor,
             width=width,
@@ -234,7 +244,7 @@ class _Run:
             clock=time.monotonic,
             deadline=self.began + self.settings.time_limit,
             told=self._told,
-            gate=Gate(ground),
+            gate=Gate(land),
             memory=memory,
             preview=arming.preview,
             grade=self._grade if self.hooks is not None else no_grade,

@@ -112,6 +112,7 @@ def _fill(raw: BinaryIO, root: str, leave_out: frozenset[str]) -> tuple[frozense
             member = tar.gettarinfo(path, arcname=relative)
             member.uid = member.gid = 0
             member.uname = member.gname = ""
+            member.mtime = int(member.mtime)  # a fraction would take a header of its own, and half of all the time
             if stat.S_ISLNK(info.st_mode):
                 links.add(relative)
                 tar.addfile(member)

@@ -41,6 +41,7 @@ class Settings:
     sandbox: str = "auto"
     holdout: float = 0.0
     workers: int = 0  # 0: as many as there are cores
+    executor: str = "local"  # or dask://host:port
     dry_run: bool = False
     resume: str | None = None  # a run's name; empty is the newest
     record_content: bool = True

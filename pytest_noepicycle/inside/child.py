@@ -50,18 +50,27 @@ def start_cold() -> NoReturn:
 
 def run(job: Dict[str, Any]) -> NoReturn:
     """Run a trial's tests and leave without any clean-up: the worker cleans up better."""
-    status = 70  # EX_SOFTWARE: pytest itself has fallen over
     try:
-        _settle(job)
-        status = _call_pytest(job)
-    except BaseException:  # noqa: BLE001 - nothing above: the trace goes to the trial's output
-        traceback.print_exc()
+        settle(job)
+        tracer = make_tracer(job["root"], job["trace"]) if job["coverage"] else None
+        kinds = {name: job[name] for name in ("brief", "shuffled")}
+        records = Records(RECORDS_FD)
+        recorder = Recorder(records, job["root"], job["ids"], job["stop_at_first_failure"], tracer, **kinds)
+        call_pytest(job, recorder, [Surface()], tracer)
     finally:
-        _flush()
-        os._exit(status)
+        leave_at_once()
 
 
-def _settle(job: Dict[str, Any]) -> None:
+def leave_at_once() -> NoReturn:
+    """End this process and run nothing more of the project; what was raised goes to the trial's output."""
+    status = 70 if sys.exc_info()[0] else 0  # EX_SOFTWARE: pytest itself has fallen over
+    if status:
+        traceback.print_exc()
+    _flush()
+    os._exit(status)
+
+
+def settle(job: Dict[str, Any]) -> None:
     """Become the process that the project expects: its environment, its folder, its import path."""
     os.environ.clear()
     os.environ.update(job["env"])
@@ -74,25 +83,21 @@ def _settle(job: Dict[str, Any]) -> None:
     os.chdir(job["cwd"])
 
 
-def _call_pytest(job: Dict[str, Any]) -> int:
-    records = Records(RECORDS_FD)
-    files = _files(job)
-    tracer = make_tracer(job["root"], job["trace"]) if job["coverage"] else None
-    kinds = {name: job[name] for name in ("brief", "shuffled")}
-    recorder = Recorder(records, job["root"], job["ids"], job["stop_at_first_failure"], tracer, **kinds)
+def call_pytest(job: Dict[str, Any], recorder: Recorder, plugins: List[Any], tracer: Any = None) -> None:
+    """Call pytest for the job's tests, and record how it ended."""
+    files = files_of(job)
     if job["ids"] is not None and not files:
         recorder.end(int(pytest.ExitCode.NO_TESTS_COLLECTED))
-        return 0
+        return
     args = _arguments(job, files)
     sys.argv = ["pytest", *args]
     if tracer is not None:
         tracer.start()
-    status = int(pytest.main(args, plugins=[recorder, Surface()]))
+    status = int(pytest.main(args, plugins=[recorder, *plugins]))
     if tracer is not None:
         tracer.stop()
     _flush()
     recorder.end(status)
-    return 0
 
 
 def _arguments(job: Dict[str, Any], files: List[str]) -> List[str]:
@@ -100,7 +105,7 @@ def _arguments(job: Dict[str, Any], files: List[str]) -> List[str]:
     return ["-p", "no:noepicycle", *job["args"], "-o", "cache_dir=" + cache, *files]
 
 
-def _files(job: Dict[str, Any]) -> List[str]:
+def files_of(job: Dict[str, Any]) -> List[str]:
     """Return the files of the chosen tests, absolute, in order; one that is not there would end the whole run."""
     if job["ids"] is None:
         return _whole_suite(job)

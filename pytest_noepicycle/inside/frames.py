@@ -13,16 +13,19 @@ Engine to worker, on standard input::
      "services": {"folder": where the door lies, "ports": [to listen on]}|null}                   once, and first
     {"do": "tar"} + a chunk of a tar of the tree, repeated; an empty chunk ends it
     {"do": "run", "trial": n, "files": [[path, size | -1 to delete], ...], "ids": [...]|null, "coverage": bool,
-     "cold": bool, "stop_at_first_failure": bool, "brief": bool, "shuffled": bool, "seconds": s,
-     "default_test_seconds": s, "test_seconds": {id: s}, "trace": [paths whose lines count]}
+     "cold": bool, "deepest": the level from which it may start, "stop_at_first_failure": bool, "brief": bool,
+     "shuffled": bool, "seconds": s, "default_test_seconds": s, "test_seconds": {id: s},
+     "trace": [paths whose lines count]}
      + the files' bytes, in that order
 
 Worker to engine, on standard output::
 
     {"say": "ready", "facts": {"python", "pytest", "pid", "warm"}}              after the tree is laid out
+    {"say": "proving", "trial": n}                                              at most once: a level is made and
+                                                                                compared, in ``PROVING_SECONDS`` more
     {"say": "records", "trial": n, "records": [...]}                            any number
     {"say": "done", "trial": n, "end": "complete|stopped|timeout|died|void", "hung": id|null, "why": text,
-     "output": text, "seconds": s}                                              one for each run
+     "output": text, "seconds": s, "level": whence it started}                  one for each run
     {"say": "error", "why": text}                                               a request that cannot be served
 
 All keys of ``setup`` but ``root`` may be left out. The end of standard input ends the worker and what it started.

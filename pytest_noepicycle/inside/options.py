@@ -161,6 +161,14 @@ def _text(text: str) -> str:
     return text
 
 
+def _executor(text: str) -> str:
+    host, _, port = text[len("dask://") :].rpartition(":")
+    known = text.startswith("dask://") and host and port.isdecimal() and 0 < int(port) < 65536
+    if text != "local" and not known:
+        raise ValueError("local, or a Dask scheduler as dask://HOST:PORT")
+    return text
+
+
 def _words(given: Union[str, List[str]]) -> Sequence[str]:
     return tuple(given.split() if isinstance(given, str) else given)
 
@@ -212,6 +220,7 @@ OPTIONS = (
     Option(
         "workers", 0, _whole(1, "a number of workers, one or more"), "N", "Candidates tried at once (default: cores)"
     ),
+    Option("executor", "local", _executor, "SPEC", "Where candidates are scored: local, or dask://HOST:PORT"),
     Option(
         "holdout", 0.0, _number(0, 0.9, "a share from 0 to 0.9"), "FRACTION", "Share of the failing tests shown to none"
     ),

@@ -10,10 +10,11 @@ import signal
 import sys
 import time
 from importlib import import_module
-from typing import Any, Dict, List, Set
+from typing import Any, Dict, FrozenSet, List, Optional, Set
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
+_PR_SET_KEEPCAPS = 8
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 _SWEEP_SECONDS = 10.0
@@ -65,6 +66,8 @@ def shut_in(setup: Dict[str, Any], seconds: float) -> None:
         import_module(".confine", __package__).enter(setup["confine"])
     if setup["uid"] is not None:
         _become(setup["uid"], setup["gid"])
+        if os.getpid() != 1 and _prctl is not None:
+            import_module(".kernel", __package__).set_capabilities(())  # a stem's child would keep them
     prctl(_PR_SET_NO_NEW_PRIVS, 1)
     prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -74,19 +77,53 @@ def can_confine() -> bool:
     return importlib.util.find_spec(f"{__package__}.confine") is not None
 
 
-def sweep(child: int) -> None:
+def sweep(child: int, spared: FrozenSet[int] = frozenset(), uid: Optional[int] = None) -> None:
     """Kill a trial's processes, whatever session they have moved to, and reap them.
+
+    Only where there is something to be ``spared`` is ``uid`` needed: the user that all of the trial's processes have.
 
     :raises Unkillable: where some are left; the whole sandbox must then go.
     """
     deadline = time.monotonic() + _SWEEP_SECONDS
     while True:
-        _kill_all(child)
-        if _reap() and not descendants(os.getpid()):
+        if spared and uid is not None:
+            _kill_all_of(uid)
+        else:
+            _kill_all(child)
+        alone = _reap()
+        left = descendants(os.getpid()) - spared
+        if not left and (alone or spared):
             return
+        for pid in left if spared else ():
+            _kill(pid)
         if time.monotonic() > deadline:
             raise Unkillable(f"processes of the trial are still alive after {_SWEEP_SECONDS:.0f} s")
-        time.sleep(0.002)
+        time.sleep(0.0005)
+
+
+def keep_apart(uid: int, gid: int) -> None:
+    """Become, in a fork of a worker, a user who can make a child another user, and nothing else that root can."""
+    from . import kernel
+
+    os.setsid()
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+    os.umask(0o022)
+    kernel.prctl(_PR_SET_KEEPCAPS, 1)
+    _become(uid, gid)
+    kernel.set_capabilities((kernel.CAP_SETGID, kernel.CAP_SETUID))
+    prctl(_PR_SET_DUMPABLE, 0)
+    prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def end(pid: int) -> None:
+    """Kill a child and bury it."""
+    _kill(pid)
+    try:
+        os.waitpid(pid, 0)
+    except ChildProcessError:  # a sweep has found it dead before
+        return
 
 
 def descendants(parent: int) -> Set[int]:
@@ -126,6 +163,15 @@ def _kill_all(child: int) -> None:
     _kill(child)
     for pid in descendants(os.getpid()):
         _kill(pid)
+
+
+def _kill_all_of(uid: int) -> None:
+    """Kill every process of a user at once, and none of another: for a moment this one has that user's rights only."""
+    os.seteuid(uid)
+    try:
+        _kill(-1)
+    finally:
+        os.seteuid(0)
 
 
 def _kill(target: int) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import stat
 import tarfile
-from typing import IO, Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+from typing import IO, Any, Dict, FrozenSet, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 Mark = Tuple[int, ...]
 Change = Tuple[str, Optional[bytes]]
@@ -31,6 +31,11 @@ class Tree:
         self._marks: Dict[str, Mark] = {}
         self._changed: List[str] = []
 
+    @property
+    def files(self) -> FrozenSet[str]:
+        """Return the regular files that it has at the baseline."""
+        return frozenset(path for path, member in self._members.items() if member.isfile())
+
     def lay_out(self) -> None:
         """Make every folder, file and link of the tar, and remember what each looks like."""
         self._make_root()
@@ -52,14 +57,21 @@ class Tree:
                 member = self._members.get(path)
                 self._write(path, content, _file_mode(member) if member else 0o644)
 
-    def restore(self) -> None:
-        """Put back what the trial was given, and whatever else is not as it was."""
+    def restore(self, *, thorough: bool = True) -> None:
+        """Put back what the trial was given, and whatever else is not as it was.
+
+        Only where nobody but us could write is it enough not to be ``thorough``: other files are not looked at then,
+        unless the trial was given more than new content for some.
+        """
+        thorough = thorough or any(path not in self._members for path in self._changed)
         for path in self._changed:
             self._clear(path)
             if path in self._members:
                 self._make(path)
                 self._marks[path] = _mark(self._at(path))
         self._changed = []
+        if not thorough:
+            return
         self._make_root()
         now = dict(self._walk())
         for path in sorted(now.keys() - self._marks.keys(), reverse=True):

@@ -216,7 +216,10 @@ def _is_dead(child: int) -> bool:
     """Whether the process has ended; where the system can tell without it, it stays to be reaped by the sweep."""
     if not hasattr(os, "waitid"):
         return os.waitpid(child, os.WNOHANG)[0] != 0
-    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    try:
+        return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:  # a stem's child, which is buried as soon as it is dead
+        return not os.path.exists(f"/proc/{child}")
 
 
 def _rest(fd: int) -> bytes:

@@ -8,13 +8,15 @@ import platform
 import sys
 import tempfile
 import traceback
-from typing import Any, Dict, List, NoReturn, Optional, Tuple
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
 
-from . import frames, loopback, processes
+from . import frames, levels, loopback, processes
 from .handover import execute, hold_only, leave, put
+from .levels import Levels, Sieve, Stem
 from .tree import BadPath, Tree, empty, read_changes
 from .warming import preload
 from .watch import Watch
+from .wire import HungUp, Wire
 
 _SETUP_FD = 4
 _DEFAULTS: Dict[str, Any] = {
@@ -36,61 +38,13 @@ _DEFAULTS: Dict[str, Any] = {
 }
 
 
-class HungUp(Exception):
-    """The engine is gone."""
-
-
-class Wire:
-    """The worker's end of the wire; nothing else of the process holds these descriptors."""
-
-    def __init__(self, read: int, write: int) -> None:
-        self.fd, self._write = read, write
-        self._early = b""
-
-    def receive(self) -> Tuple[Dict[str, Any], bytes]:
-        """Wait for a frame.
-
-        :raises HungUp: where none will come.
-        """
-        text, blob = frames.sizes(self._exactly(frames.HEAD_SIZE))
-        return frames.decode(self._exactly(text)), self._exactly(blob)
-
-    def send(self, message: Dict[str, Any]) -> None:
-        """Send a frame."""
-        data = memoryview(frames.encode(message))
-        while data:
-            try:
-                data = data[os.write(self._write, data) :]
-            except BrokenPipeError as error:
-                raise HungUp from error
-
-    def look(self) -> None:
-        """Read what has come, when something has.
-
-        :raises HungUp: where that is the end.
-        """
-        data = os.read(self.fd, 1)
-        if not data:
-            raise HungUp
-        self._early += data
-
-    def _exactly(self, size: int) -> bytes:
-        """Read so many bytes and no more: a fresh interpreter may take over at the next one."""
-        data = bytearray(self._early[:size])
-        self._early = self._early[size:]
-        while len(data) < size:
-            part = os.read(self.fd, size - len(data))
-            if not part:
-                raise HungUp
-            data += part
-        return bytes(data)
-
-
 class Worker:
     """A sandbox that is set up: its tree, and how to run a trial in it."""
 
     def __init__(self, wire: Wire, setup: Dict[str, Any], tree: Tree, warm: bool) -> None:
         self._wire, self._setup, self._tree, self._warm = wire, setup, tree, warm
+        self._apart = os.geteuid() == 0 and bool(setup["uid"])
+        self._levels = Levels(setup, tree.files)
         self._private_tmp = "" if setup["tmp"] else tempfile.mkdtemp(prefix="noepi-")
         self._tmp = setup["tmp"] or self._private_tmp
         if self._private_tmp:
@@ -115,36 +69,116 @@ class Worker:
             os.rmdir(self._private_tmp)
 
     def _run(self, request: Dict[str, Any], changes: List[Any]) -> Dict[str, Any]:
-        """Run a trial in the patched tree, and leave tree, scratch folders and process table as they were."""
-        self._tree.apply(changes)
+        """Run a trial from the deepest level that suits it; a level that is new is compared with a cold run first."""
+        if not self._warm:
+            return self._from(None, request, changes)
+        due = self._levels.due(request, changes)
+        if due is not None:
+            self._wire.send({"say": "proving", "trial": request["trial"]})
+            self._prove(due, request)
+        return self._from(self._levels.choose(request, changes), request, changes)
+
+    def _from(self, stem: Optional[Stem], request: Dict[str, Any], changes: List[Any]) -> Dict[str, Any]:
+        """Run a trial from a stem; where the stem cannot take the patch in after all, from a younger one."""
+        while stem is not None:
+            sieve = Sieve(lambda batch: self._forward(request, batch))
+            done = self._once(request, changes, stem, sieve)
+            if not sieve.refused and done is not None:
+                return dict(done, level=stem.level)
+            stem = self._levels.choose(dict(request, deepest=levels.below(stem.level)), changes)
+        done = self._once(request, changes, None, lambda batch: self._forward(request, batch))
+        return dict(done or {}, level=levels.FORK)
+
+    def _prove(self, key: levels.Key, request: Dict[str, Any]) -> None:
+        """Make a stem, and keep it if the tests end in it as they do in a fresh interpreter, nothing being changed."""
+        cold = self._levels.cold.get(key[1:])
+        if cold is None:
+            cold = self._levels.cold[key[1:]] = self._tried(dict(request, cold=True), None, levels.COLD_SECONDS)
+        if cold is None:
+            self._levels.refuse(key, "a cold run of it takes too long, or does not come to its end")
+            return
+        stem = self._grow(key, request)
+        if stem is not None and self._tried(request, stem, levels.WARM_SECONDS) != cold:
+            self._levels.refuse(key, "the tests ended in it otherwise than in a fresh interpreter")
+
+    def _tried(self, request: Dict[str, Any], stem: Optional[Stem], seconds: float) -> Optional[List[Any]]:
+        """Return how each test ends at the baseline; None where the trial does not come to its end."""
+        records: List[Any] = []
+        done = self._once(dict(request, seconds=seconds), [], stem, records.extend)
+        return levels.outcomes(records) if done is not None and done["end"] in ("complete", "stopped") else None
+
+    def _grow(self, key: levels.Key, request: Dict[str, Any]) -> Optional[Stem]:
+        """Make a stem; none is kept that has left something in the scratch folders, which its trials would miss."""
+        job = self._job(request, self._levels.owner)
         try:
-            watch = Watch(request, lambda batch: self._forward(request, batch), self._wire.look)
-            self._observe(request, watch)
-            return watch.done()
+            stem = self._levels.grow(key, job)
+            if stem is not None and any(os.listdir(job["env"][name]) for name in ("HOME", "TMPDIR")):
+                self._levels.refuse(key, "it has left files behind")
+                return None
+            return stem
         finally:
-            for folder in (self._tmp, *self._setup["empty"]):
-                if os.path.isdir(folder):
-                    empty(folder)
+            self._clean()
             self._tree.restore()
 
-    def _observe(self, request: Dict[str, Any], watch: Watch) -> None:
+    def _once(
+        self, request: Dict[str, Any], changes: List[Any], stem: Optional[Stem], forward: Callable[[List[Any]], None]
+    ) -> Optional[Dict[str, Any]]:
+        """Run a trial in the patched tree, and leave tree, scratch folders and process table as they were.
+
+        Where trials are another user than the owner of the tree, a walk through all of it would cost more than most
+        trials do; it is done for the cold ones, which decide, before and after them.
+        """
+        thorough = not self._apart or bool(request["cold"])
+        if thorough and self._apart:
+            self._tree.restore()
+        self._tree.apply(changes)
+        try:
+            watch = Watch(request, forward, self._wire.look)
+            return watch.done() if self._observe(request, watch, stem, changes) else None
+        finally:
+            self._clean()
+            self._tree.restore(thorough=thorough)
+
+    def _clean(self) -> None:
+        for folder in (self._tmp, *self._setup["empty"]):
+            if os.path.isdir(folder):
+                empty(folder)
+
+    def _observe(self, request: Dict[str, Any], watch: Watch, stem: Optional[Stem], changes: List[Any]) -> bool:
+        """Start a child and watch it to its end; False where the stem has none to give."""
         job = self._job(request)
         records, records_in = os.pipe()
         output, output_in = os.pipe()
-        child = os.fork()
-        if child == 0:
-            self._become_child(job, request, records_in, output_in)
-        os.close(records_in)
-        os.close(output_in)
         try:
+            child = self._start(job, request, stem, changes, records_in, output_in)
+            os.close(records_in)
+            os.close(output_in)
             try:
-                watch.follow(child, records, output, self._wire.fd)
+                if child:
+                    watch.follow(child, records, output, self._wire.fd)
             finally:
-                processes.sweep(child)
+                processes.sweep(child, self._levels.pids, self._setup["uid"])
             watch.drain(records, output)
         finally:
             os.close(records)
             os.close(output)
+        return bool(child)
+
+    def _start(
+        self, job: Dict[str, Any], request: Dict[str, Any], stem: Optional[Stem], changes: List[Any], *pipes: int
+    ) -> int:
+        """Fork the trial's child, from a stem or from here; return its process id, 0 where there is none."""
+        if stem is None:
+            child = os.fork()
+            if child == 0:
+                self._become_child(job, request, *pipes)
+            return child
+        rights = {name: self._setup[name] for name in ("uid", "gid", "limits", "confine")}
+        told = {"ids": job["ids"], "root": job["root"], "changed": stem.changed(changes), "setup": rights}
+        child = stem.fork(dict(told, seconds=request["seconds"]), *pipes)
+        if not child:
+            self._levels.refuse(stem.key, "it does not answer")
+        return child
 
     def _become_child(self, job: Dict[str, Any], request: Dict[str, Any], records: int, output: int) -> NoReturn:
         """Turn the fork into the trial: it never returns, and holds nothing of the worker's."""
@@ -162,14 +196,15 @@ class Worker:
         finally:
             os._exit(71)
 
-    def _job(self, request: Dict[str, Any]) -> Dict[str, Any]:
-        """Make the scratch folders, and put together what the child must know."""
+    def _job(self, request: Dict[str, Any], owner: Optional[Tuple[int, int]] = None) -> Dict[str, Any]:
+        """Make the scratch folders, and put together what the child must know; they are its user's, or an owner's."""
+        user = (self._setup["uid"], self._setup["gid"]) if owner is None else owner
         env = dict(self._setup["env"], PYTHONDONTWRITEBYTECODE="1")
         for name, folder in (("HOME", "home"), ("TMPDIR", "tmp")):
             path = os.path.join(self._tmp, folder)
             os.makedirs(path, mode=0o700, exist_ok=True)
-            if self._setup["uid"] is not None:
-                os.chown(path, self._setup["uid"], self._setup["gid"])
+            if user[0] is not None:
+                os.chown(path, *user)
             env[name] = path
         named = ("ids", "coverage", "trace", "stop_at_first_failure")
         kept = ("root", "rootdir", "cwd", "args", "testpaths", "sys_path")

@@ -21,6 +21,7 @@ class Pool:
     sandbox: Sandbox
     snapshot: Snapshot
     size: int
+    spares: bool = True  # whether fresh boxes will be wanted
     _free: queue.LifoQueue[Box | None] = field(default_factory=queue.LifoQueue)
     _open: set[Box] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -69,7 +70,7 @@ class Pool:
 
     def _open_ahead(self) -> None:
         with self._lock:
-            if self._spare is None and not self._closed:
+            if self.spares and self._spare is None and not self._closed:
                 self._spare = self._ahead.submit(self._opened)
 
     def close(self) -> None:

@@ -6,14 +6,14 @@ import os
 import selectors
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 from pytest_noepicycle.domain.session import Session
 from pytest_noepicycle.domain.trial import End, Report, Trial
 from pytest_noepicycle.errors import SandboxError
-from pytest_noepicycle.inside import frames
+from pytest_noepicycle.inside import frames, levels
 from pytest_noepicycle.ports import Snapshot
 from pytest_noepicycle.sandbox.fold import Closing, Untrusted, fold, read_closing
 from pytest_noepicycle.sandbox.layout import pytest_arguments
@@ -126,6 +126,10 @@ class WorkerBox:
         self._trial = 0
         self._gone = ""
         self.facts: Mapping[str, Any] = {}
+        self.deepest = levels.COLLECTED
+        """The deepest level from which the worker may start a trial."""
+        self.level = ""
+        """The one from which it has started the last."""
 
     def open(self) -> None:
         """Send the set-up and the tree, and wait until the worker is ready.
@@ -179,7 +183,6 @@ class WorkerBox:
     def _request(self, trial: Trial) -> tuple[dict[str, Any], bytes]:
         contents = {**trial.patch.files(), **trial.overlay}
         limits = trial.limits
-        known = self._snapshot.files | {path for path, content in contents.items() if content is not None}
         request = {
             "do": "run",
             "trial": self._trial,
@@ -190,40 +193,48 @@ class WorkerBox:
             "stop_at_first_failure": trial.stop_at_first_failure,
             "brief": trial.brief,
             "shuffled": trial.shuffled,
+            "deepest": self.deepest,
             "seconds": limits.seconds,
             "default_test_seconds": limits.default_test_seconds,
             "test_seconds": dict(limits.test_seconds),
-            "trace": sorted(path for path in known if path.endswith(".py")) if trial.coverage else [],
+            "trace": self._sources(contents) if trial.coverage else [],
         }
         return request, b"".join(content for content in contents.values() if content is not None)
 
+    def _sources(self, contents: Mapping[str, bytes | None]) -> list[str]:
+        known = self._snapshot.files | {path for path, content in contents.items() if content is not None}
+        return sorted(path for path in known if path.endswith(".py"))
+
     def _ready(self, deadline: float) -> Mapping[str, Any]:
-        for message in self._messages(deadline):
-            if message.get("say") == "ready" and isinstance(message.get("facts"), dict):
-                return dict(message["facts"])
-            raise ChannelClosed(str(message.get("why", message))[:2000])
-        raise ChannelClosed("no answer")
+        message = self._message(deadline)
+        if message.get("say") == "ready" and isinstance(message.get("facts"), dict):
+            return dict(message["facts"])
+        raise ChannelClosed(str(message.get("why", message))[:2000])
 
     def _answer(self, deadline: float) -> tuple[list[Any], Closing]:
         records: list[Any] = []
-        for message in self._messages(deadline):
+        message = self._message(deadline)
+        if message.get("say") == "proving":
+            deadline += levels.PROVING_SECONDS
+            message = self._message(deadline)
+        while True:
             if message.get("say") == "error":
                 raise ChannelClosed(str(message.get("why"))[:2000])
             if message.get("trial") != self._trial:
                 raise Untrusted("an answer to a trial that is not running")
             if message.get("say") == "done":
+                self.level = str(message.get("level", ""))
                 return records, read_closing(message)
             if message.get("say") != "records" or not isinstance(message.get("records"), list):
                 raise Untrusted("an answer of no known kind")
             records.extend(message["records"])
-        raise ChannelClosed("no answer")
+            message = self._message(deadline)
 
-    def _messages(self, deadline: float) -> Iterator[dict[str, Any]]:
-        while True:
-            text, blob = frames.sizes(self._exactly(frames.HEAD_SIZE, deadline))
-            message = frames.decode(self._exactly(text, deadline))
-            self._exactly(blob, deadline)
-            yield message
+    def _message(self, deadline: float) -> dict[str, Any]:
+        text, blob = frames.sizes(self._exactly(frames.HEAD_SIZE, deadline))
+        message = frames.decode(self._exactly(text, deadline))
+        self._exactly(blob, deadline)
+        return message
 
     def _exactly(self, size: int, deadline: float) -> bytes:
         parts = bytearray()

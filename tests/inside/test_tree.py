@@ -144,3 +144,26 @@ def test_the_files_of_a_request_are_cut_out_of_its_blob():
     ]
     with pytest.raises(BadPath):
         read_changes([["a", 2]], b"xyz")
+
+
+def test_a_quick_restore_puts_back_what_was_given_and_looks_at_nothing_else(tmp_path):
+    """New content is taken away again; a file that only the worker could have written is seen by a thorough one."""
+    folder = tmp_path / "tree"
+    tree = tree_of(folder, member("a.py", b"1"), member("b.py", b"1"))
+    tree.lay_out()
+    tree.apply([("a.py", b"2")])
+    (folder / "b.py").write_bytes(b"ours")
+    tree.restore(thorough=False)
+    assert [(folder / name).read_bytes() for name in ("a.py", "b.py")] == [b"1", b"ours"]
+    tree.restore()
+    assert (folder / "b.py").read_bytes() == b"1"
+
+
+def test_new_folders_of_a_trial_go_even_with_a_quick_restore(tmp_path):
+    """More than new content was given, so all of the tree is looked at."""
+    folder = tmp_path / "tree"
+    tree = tree_of(folder, member("a.py", b"1"))
+    tree.lay_out()
+    tree.apply([("new/deep/b.py", b"2")])
+    tree.restore(thorough=False)
+    assert names(folder) == ["a.py"]
