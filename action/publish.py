@@ -12,7 +12,7 @@ import console
 import gate
 
 from pytest_noepicycle.adapters.forge import Wishes
-from pytest_noepicycle.domain.publishing import Policy
+from pytest_noepicycle.domain.publishing import Operation, Policy
 from pytest_noepicycle.errors import NoepiError
 from pytest_noepicycle.publishing import Request, publish
 from pytest_noepicycle.report.pull_request import quoted
@@ -65,7 +65,8 @@ def _workflow(environ: Mapping[str, str]) -> str:
     return found[1] if found else ""
 
 
-def _tell(done: Published) -> None:
+def _tell(done: Published, *, left: bool) -> None:
+    """Tell the operation and its reason; ``left`` means that there is a patch which no pull request holds."""
     console.output(
         pull_request_operation=done.operation,
         pull_request_number=done.number,
@@ -76,16 +77,23 @@ def _tell(done: Published) -> None:
     console.command("notice", f"Pull request: {done.operation} ({done.reason}). {done.url}", title="pytest-noepicycle")
     link = f" [#{done.number}]({done.url})" if done.number else ""
     notes = "".join(f"\n- {note}" for note in done.notes)
-    console.summarise(f"**Pull request: {done.operation}**{link}: {quoted(done.reason)}\n{notes}")
+    kept = f"\n{_kept()}\n" if left else ""
+    console.summarise(f"**Pull request: {done.operation}**{link}: {quoted(done.reason, 600)}\n{kept}{notes}")
+
+
+def _kept() -> str:
+    """Say where the patch is, whatever became of the pull request."""
+    if console.setting("artifact"):
+        return "The patch and the report are in this run's artifact."
+    return "The report with the patch is in this run's summary; the input 'artifact' is empty, so no artifact was kept."
 
 
 def _failed(error: NoepiError) -> int:
     """Say what to do; where only the right to write is missing, artifact and summary are the result."""
     lenient = getattr(error, "status", 0) == _FORBIDDEN and console.setting("mode") == "fix-and-publish"
     console.output(pull_request_operation="none")
-    kept = "The patch and the report are in this run's artifact."
-    console.command("warning" if lenient else "error", f"{error.sentence()}\n{kept}", title="Nothing was published")
-    console.summarise(f"**Nothing was published.** {quoted(str(error), 600)}\n\n{quoted(error.hint, 600)}\n\n{kept}")
+    console.command("warning" if lenient else "error", f"{error.sentence()}\n{_kept()}", title="Nothing was published")
+    console.summarise(f"**Nothing was published.** {quoted(str(error), 600)}\n\n{quoted(error.hint, 600)}\n\n{_kept()}")
     return 0 if lenient else 1
 
 
@@ -101,7 +109,7 @@ def main() -> int:
             done = publish(chosen)
     except NoepiError as error:
         return _failed(error)
-    _tell(done)
+    _tell(done, left=done.operation is Operation.NONE and (chosen.folder / "best.patch").is_file())
     return 0
 
 

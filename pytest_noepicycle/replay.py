@@ -64,6 +64,7 @@ class Replay:
     of another path, no journal can know.
 
     ``rest`` is what the run took from there to its end, ``stint`` what it took until it left the rung it was on.
+    ``idle`` names the changed thresholds that decide nothing in a run of this kind.
     """
 
     decisions: tuple[Retaken, ...]
@@ -71,6 +72,7 @@ class Replay:
     recorded: int
     rest: Totals = field(default_factory=Totals)
     stint: Totals = field(default_factory=Totals)
+    idle: tuple[str, ...] = ()
 
     @property
     def differing(self) -> tuple[Retaken, ...]:
@@ -123,6 +125,7 @@ class _Walk:
     position: Position = field(default_factory=Position)
     before: list[Position] = field(default_factory=list)  # where each attempt began
     attempts: list[Attempt] = field(default_factory=list)
+    firsts: dict[str, Attempt] = field(default_factory=dict)  # of each rung
     pending: Decision | None = None
     taken: list[Retaken] = field(default_factory=list)
     recorded: int = 0
@@ -156,10 +159,12 @@ class _Walk:
 
     def result(self) -> Replay:
         """Return what all events came to."""
+        idle = () if self.texts else tuple({"success_threshold"} & self.changed.keys())
+        done = Replay(tuple(self.taken), dict(self.changed), self.recorded, idle=idle)
         if self.parted is None:
-            return Replay(tuple(self.taken), dict(self.changed), self.recorded)
+            return done
         rest, stint = self._now().since(self.parted), (self.here or self.parted).since(self.parted)
-        return Replay(tuple(self.taken), dict(self.changed), self.recorded, rest, stint)
+        return replace(done, rest=rest, stint=stint)
 
     def _now(self) -> Totals:
         return Totals(self.tokens, self.usd, self.seconds, len(self.attempts), self.best)
@@ -179,6 +184,7 @@ class _Walk:
         if earlier < len(self.attempts):
             self.position = self.before[earlier]
             del self.attempts[earlier:], self.before[earlier:]
+            self.firsts = {rung: one for rung, one in self.firsts.items() if one.iteration <= earlier}
         elif self.pending is not None and self.pending.action is Action.SWITCH:
             self.position = entered(self.position, self.pending)
         if not self.position.rung:
@@ -186,6 +192,7 @@ class _Walk:
         self.pending = None
         self.before.append(self.position)
         self.attempts.append(made)
+        self.firsts.setdefault(made.rung, made)
         self.position = replace(self.position, since_switch=self.position.since_switch + 1)
         self._count(made)
 
@@ -221,7 +228,7 @@ class _Walk:
         return Situation(
             ladder=self.ladder,
             rung=self.position.rung,
-            attempts=tuple(self.attempts),
+            attempts=self._recent(limits),
             thresholds=limits,
             budget_left=told["budget_left"],
             since_switch=self.position.since_switch,
@@ -230,15 +237,30 @@ class _Walk:
             blocked=frozenset(told["blocked"]),
             halt=Signal(told["halt"]) if told["halt"] else None,
             solved_at=limits.success_threshold if self.texts else told["solved_at"],
+            proven=not self.texts,
         )
+
+    def _recent(self, limits: Thresholds) -> tuple[Attempt, ...]:
+        """Return as many of the last attempts as a decision looks at, so that a long run costs no square of its length.
+
+        One more than the longest patience tells whether a rung was entered by a switch, and one of each rung which
+        of them were tried.
+        """
+        if limits.plateau_window < 1:  # then a decision looks at all of them
+            return tuple(self.attempts)
+        most = max(2, limits.plateau_window, limits.fixation_threshold, limits.grace_period) + 1
+        last = self.attempts[-most:]
+        known = {one.rung for one in last}
+        return (*(one for rung, one in self.firsts.items() if rung not in known), *last)
 
     def _limits(self, limits: Thresholds) -> Thresholds:
         """Return the thresholds as they were, but for those that are changed; patience with two scores stays."""
         if not self.changed:
             return limits
         other = replace(limits, **self.changed)  # type: ignore[arg-type]
-        patient = self.texts and is_binary([one.score for one in self.attempts if one.candidates])
-        return widened(other) if patient and "plateau_window" in self.changed else other
+        if not self.texts or "plateau_window" not in self.changed:
+            return other
+        return widened(other) if is_binary([one.score for one in self.attempts if one.candidates]) else other
 
 
 def _unlike(recorded: Decision, again: Decision, told: Mapping[str, Any], situation: Situation) -> tuple[str, ...]:

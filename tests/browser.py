@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -58,6 +59,17 @@ def opened(page: Path, scratch: Path, *, dark: bool = False, seconds: float = 12
     )
 
 
+def opened_together(pages: Mapping[str, str], scratch: Path) -> tuple[dict[str, str], Opened]:
+    """Open pages in the frames of one browser, and return the heading that each of them shows, and what came of it."""
+    driver = scratch / "together.html"
+    data = json.dumps(pages).replace("<", "\\u003c")
+    driver.write_text(_TOGETHER.replace("DATA", data), "utf-8")
+    seen = opened(driver, scratch)
+    told = re.search(r'<pre id="told">(.*?)</pre>', seen.document, re.DOTALL)
+    assert told, "the browser said nothing"
+    return json.loads(html.unescape(told[1])), seen
+
+
 def violations(pages: Mapping[str, str], scratch: Path, *, dark: bool = False) -> dict[str, list[Any]]:
     """Return what axe finds in each page, all of them looked at in one browser, with everything unfolded."""
     axe = Path(str(AXE)).read_text("utf-8")
@@ -70,6 +82,22 @@ def violations(pages: Mapping[str, str], scratch: Path, *, dark: bool = False) -
     return json.loads(told[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
 
 
+_TOGETHER = """<!doctype html><meta charset="utf-8"><title>together</title><body><script>
+(async () => {
+  const told = {};
+  for (const [name, page] of Object.entries(DATA)) {
+    const frame = document.createElement("iframe");
+    const loaded = new Promise(resolve => { frame.onload = resolve; });
+    frame.srcdoc = page;
+    document.body.append(frame);
+    await loaded;
+    told[name] = (frame.contentDocument.querySelector("h1") || {textContent: ""}).textContent;
+  }
+  const pre = document.createElement("pre");
+  pre.id = "told"; pre.textContent = JSON.stringify(told);
+  document.body.append(pre);
+})();
+</script>"""
 _DRIVER = """<!doctype html><meta charset="utf-8"><title>axe</title><body><script>
 const data = DATA;
 async function look(page) {

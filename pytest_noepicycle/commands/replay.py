@@ -51,6 +51,7 @@ def _document(run_id: str, done: Replay) -> dict[str, Any]:
         "recorded": done.recorded,
         "retaken": len(done.decisions),
         "agree": not done.differing,
+        "idle": list(done.idle),
         "decisions": [_entry(one) for one in done.decisions],
         "first_difference": _difference(parted, done) if parted else None,
     }
@@ -79,7 +80,7 @@ def _lines(run_id: str, done: Replay) -> list[str]:
         lines.insert(0, f"… {len(done.decisions) - _MOST} decisions before these …")
     lines.append("")
     if done.changed:
-        return [*lines, *_otherwise(done)]
+        return [*lines, *_otherwise(done), *_idle(done)]
     if done.differing:
         return [*lines, f"{run_id}: {len(done.differing)} of {done.recorded} decisions do not come out as recorded"]
     return [*lines, f"{run_id}: {_count(done.recorded)} taken again, each comes out as it is recorded"]
@@ -102,6 +103,11 @@ def _otherwise(done: Replay) -> list[str]:
         return [f"with {named} the run would have gone the same way: {_count(done.recorded)}, none of them another"]
     parted = done.differing[0]
     return [f"with {named} the run parts from the record at decision {parted.number}:", f"  {_meaning(parted, done)}"]
+
+
+def _idle(done: Replay) -> list[str]:
+    why = "where tests judge, the threshold never takes the place of the cold proof"
+    return [f"{name} decides nothing in this run: {why}" for name in done.idle]
 
 
 def _meaning(one: Retaken, done: Replay) -> str:

@@ -6,18 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from pytest_noepicycle.domain.evidence import Evidence
+from pytest_noepicycle.report import wording
 from pytest_noepicycle.report.terminal import Paper
 from pytest_noepicycle.report.text import harmless
 
 _MOST = 12  # tests or flags of a kind on the screen; the JSON document has all of them
-_WHAT = {
-    "cold": "a fresh process, the whole suite, the base's own tests",
-    "canaries": "tests of ours that must fail and must pass did so",
-    "reverted": "without the patch the same tests fail",
-    "disguised": "the same tests pass under other names",
-    "perturbed": "with other expectations the same tests fail",
-    "shuffled": "the whole suite passes in another order",
-}
 
 
 def as_json(evidence: Evidence) -> dict[str, Any]:
@@ -71,7 +64,7 @@ def render(evidence: Evidence, paper: Paper) -> None:
 def _checks(evidence: Evidence, paper: Paper) -> None:
     for name, value in evidence.checks.items():
         colours = {"green": value == "passed", "red": value == "failed", "yellow": value == "impossible"}
-        paper.line(f"  {name:<10} {value:<11} {_WHAT.get(name, '')}", **colours)
+        paper.line(f"  {name:<10} {value:<11} {wording.CHECKS.get(name, '')}", **colours)
 
 
 def _tests(evidence: Evidence, paper: Paper) -> None:

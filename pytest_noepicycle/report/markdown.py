@@ -19,7 +19,7 @@ def render(given: Summary | History) -> str:
     """Return ``report.md``, of a run that has just ended or of one that was read back, finished or not."""
     past = reading.of(given) if isinstance(given, Summary) else given
     parts = [_verdict(past), _tests(past), _suspects(past), _estimate(past), _diff(past), _evidence(past)]
-    parts += [_chart(past), _attempts(past.steps), _cost(past), _open_points(past)]
+    parts += [_chart(past), _attempts(past.steps), _cost(past), _open_points(past), _again(past)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -84,7 +84,8 @@ def _diff(past: History) -> str:
     if not past.patch.changes:
         return ""
     diff = harmless(past.patch.diff().decode("utf-8", "replace"), longest=_LONGEST_DIFF)
-    return f"## Patch\n\n{fenced(diff, 'diff')}"
+    edits = "".join(f"- {_code(note)} {_plain(did)}\n" for note, did in wording.edits(past)[:_MOST_TESTS])
+    return "\n\n".join(filter(None, ("## Patch", edits.rstrip(), fenced(diff, "diff"))))
 
 
 def _evidence(past: History) -> str:
@@ -144,6 +145,15 @@ def _cost(past: History) -> str:
 def _open_points(past: History) -> str:
     points = (*wording.open_points(past), wording.unproven(past))
     return "## What is not proven\n\n" + "\n".join(f"- {_plain(point)}" for point in points)
+
+
+def _again(past: History) -> str:
+    """Say what a reader types to see it for themselves; without a commit or a test there is nothing to type."""
+    commit = str(past.facts.get("base_commit") or "")
+    where = f", on commit {_code(commit)}" if commit else ""
+    patch = ", with best.patch from the run's record" if past.patch.changes else ""
+    text = "\n".join(wording.commands(past))
+    return f"## See for yourself\n\nIn the project{where}{patch}:\n\n{fenced(text, 'sh')}"
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -10,22 +10,16 @@ from typing import Any
 from pytest_noepicycle.domain.evidence import Flag
 from pytest_noepicycle.domain.patch import Patch
 from pytest_noepicycle.domain.publishing import marker
+from pytest_noepicycle.report import wording
 from pytest_noepicycle.report.text import fenced, harmless
 
 LONGEST = 60_000  # characters; GitHub takes 65,536
 _LONGEST_TITLE = 120
 _MOST_ROWS = 40
 _MOST_LINES = 200
+_MOST_NAMED = 5  # tests in a sentence
 # What GitHub makes more of than text, in a body and in the commit message that a merge makes of it.
 _SPEAKING = re.compile(r"@(?=[\w-])|#(?=\d)|\bGH-(?=\d)|/(?:issues|pull|discussions|commit)/(?=\w)", re.IGNORECASE)
-_CHECKS = {
-    "cold": "the whole suite, in a fresh interpreter, on the commit below plus the patch",
-    "canaries": "a test that must fail failed, and one that must pass passed",
-    "reverted": "without the patch the same tests fail again",
-    "disguised": "the same tests pass under other names",
-    "perturbed": "with other expected values the tests fail",
-    "shuffled": "the suite passes in another order",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +140,27 @@ def _changed(told: Told) -> str:
     files = ", ".join(quoted(path) for path in told.patch.paths[:_MOST_ROWS])
     lines = [f"{files}: {added} lines added, {removed} removed."]
     notes = [event for event in told.events if event.get("event") == "attempt" and event.get("fixed")]
+    edits = _edits(told, [str(event.get("note", "")) for event in notes])
+    if edits:
+        return _section("What changed, and why that is the cause", "\n".join([*lines, *edits]))
     lines += [f"- {quoted(event.get('rung', ''))}: {quoted(event.get('note', ''), 400)}" for event in notes[-3:]]
     reason = _reason_of(told)
     if reason:
         lines.append(f"- Why there: {quoted(reason, 400)}")
     return _section("What changed, and why that is the cause", "\n".join(lines))
+
+
+def _edits(told: Told, kept: Sequence[str]) -> list[str]:
+    """Return a line for each edit that the attempts kept: what it changed, which tests it mends, why that place."""
+    lines = dict[str, str]()
+    for event in told.events:
+        note, mends = str(event.get("note", "")), _list(event.get("fixed"))
+        if event.get("event") == "candidate" and note and mends and any(note in one for one in kept):
+            names = ", ".join(quoted(name) for name in mends[:_MOST_NAMED])
+            more = f" and {len(mends) - _MOST_NAMED} more" if len(mends) > _MOST_NAMED else ""
+            reason = quoted(_mapping(event.get("detail")).get("reason", ""), 400)
+            lines[note] = f"- {quoted(note, 400)} mends {names}{more}" + (f". Why there: {reason}" if reason else "")
+    return [*lines.values()][:_MOST_ROWS]
 
 
 def _reason_of(told: Told) -> str:
@@ -163,7 +173,10 @@ def _reason_of(told: Told) -> str:
 
 def _evidence(told: Told) -> str:
     checks = _mapping(told.result.get("checks"))
-    rows = [(quoted(name), quoted(value), _CHECKS.get(str(name), "")) for name, value in [*checks.items()][:_MOST_ROWS]]
+    rows = [
+        (quoted(name), quoted(value), wording.CHECKS.get(str(name), ""))
+        for name, value in [*checks.items()][:_MOST_ROWS]
+    ]
     return _section("Evidence", _table(("Check", "Result", "What it shows"), rows))
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 
 from pytest_noepicycle.domain.failure import Failure
 from pytest_noepicycle.domain.run import StopReason
-from pytest_noepicycle.report.history import History, Proof
+from pytest_noepicycle.report.history import Candidate, History, Proof
+from pytest_noepicycle.report.text import harmless
 
 CHECKS: Mapping[str, str] = {
     "cold": "the whole suite, in a fresh interpreter on a pristine tree plus the patch",
@@ -17,6 +19,7 @@ CHECKS: Mapping[str, str] = {
     "shuffled": "the whole suite passes in another order: nothing remembers what ran before",
 }
 """By name, what it shows of a patch that a check was passed."""
+_MOST_NAMED = 5  # tests in a command or a sentence
 
 
 def headline(past: History) -> str:
@@ -51,7 +54,8 @@ def _proven(past: History) -> str:
 
 def what_helped(past: History) -> str:
     """Return the sentence that the run itself gives for its end, where it is no repetition."""
-    return str(past.result.get("why") or "")
+    why = str(past.result.get("why") or "")
+    return "" if any(note in why for note, _ in edits(past)) else why
 
 
 def what_failed(failure: Failure) -> str:
@@ -68,6 +72,39 @@ def files(past: History) -> str:
     if past.result.get("applied"):
         return f"written to {', '.join(past.patch.paths)}"
     return "the files are as they were"
+
+
+def edits(past: History) -> tuple[tuple[str, str], ...]:
+    """Return each edit that is part of the result, with the tests that it mends and why that place was tried."""
+    fixed = set(past.fixed)
+    kept = [
+        tried
+        for step in past.steps
+        for tried in step.candidates
+        if past.patch.changes and tried.note and tried.note in step.attempt.note and fixed & set(tried.fixed)
+    ]
+    return tuple((harmless(one.note, longest=400), _mends(one)) for one in {one.note: one for one in kept}.values())
+
+
+def _mends(one: Candidate) -> str:
+    more = f" and {len(one.fixed) - _MOST_NAMED} more" if len(one.fixed) > _MOST_NAMED else ""
+    names = ", ".join(harmless(name, longest=160) for name in one.fixed[:_MOST_NAMED])
+    why = f" (the line was {harmless(one.reason, longest=300)})" if one.reason.startswith("run by") else ""
+    return f"mends {names}{more}{why}"
+
+
+def commands(past: History) -> tuple[str, ...]:
+    """Return what a reader types to see it for themselves, in a checkout of the commit that the run began with.
+
+    The proof comes before the patch is applied: it applies the patch itself, in its sandbox.
+    """
+    names = [shlex.quote(test) for test in past.baseline.targets if test.isprintable()]
+    lines = [" ".join(["pytest", *names[:_MOST_NAMED]])] if names else []
+    if len(names) > _MOST_NAMED:
+        lines[0] += f"  # {_MOST_NAMED} of {len(names)}, which fail"
+    if past.patch.changes:
+        lines += ["noepi verify best.patch", "git apply best.patch", "pytest"]
+    return tuple(harmless(line, longest=1000) for line in (*lines, f"noepi replay {past.run_id}"))
 
 
 def open_points(past: History) -> tuple[str, ...]:

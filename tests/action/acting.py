@@ -70,9 +70,13 @@ class Acting:
         shutil.rmtree(self.folder, ignore_errors=True)
         self._git("clone", "-q", str(self.github.bare), str(self.folder))
         target = self.folder / ".github/workflows/tests.yml"
-        target.parent.mkdir(parents=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(workflow, "utf-8")
         return self._git("-C", str(self.folder), "rev-parse", "HEAD")
+
+    def fetch(self, branch: str) -> None:
+        """Take another branch's files into the checkout, as a pull request's."""
+        self._git("-C", str(self.folder), "checkout", "-q", branch)
 
     def run(self, event: str = "push", *options: str, secrets: Mapping[str, str] | None = None) -> Ran:
         """Run the workflow for an event, bounded in time."""

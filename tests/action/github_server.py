@@ -282,7 +282,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._json(400, {"message": "Duplicate header: Authorization"})
         elif place.path.startswith("/api/v3/"):
             self._rest(place.path.removeprefix("/api/v3"), place.query, body)
-        else:
+        elif not self._git_fault(place.path):
             self._git(place.path, place.query, body)
 
     def _body(self) -> bytes:
@@ -311,6 +311,15 @@ class _Handler(BaseHTTPRequestHandler):
             then, self.github.meanwhile = self.github.meanwhile, None
             then()
         self._json(status, data, fault.headers if fault else {})
+
+    def _git_fault(self, path: str) -> bool:
+        """Answer a request of git's with the fault whose turn it is, if there is one."""
+        with self.github.lock:
+            fault = next((f for f in self.github.faults if f.fits(self.command, path)), None)
+            if fault is not None:
+                fault.times -= 1
+                self._json(fault.status, {"message": fault.message}, fault.headers)
+            return fault is not None
 
     def _called(self, path: str, words: Mapping[str, str], body: bytes) -> tuple[int, Any]:
         user = TOKENS.get((self.headers.get("Authorization") or "").removeprefix("Bearer "))

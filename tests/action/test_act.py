@@ -10,7 +10,11 @@ from typing import Any
 
 import pytest
 from action.acting import KEY, ROOT, Acting, Ran, act_program
+from action.github_server import TOKEN, Fault, GitHubServer
+from action.records_to_publish import FILES, patch_of, record
 from fix import KEPT, ORIGIN
+
+from pytest_noepicycle.domain.publishing import IDENTITY
 
 pytestmark = [
     pytest.mark.docker,
@@ -21,9 +25,12 @@ pytestmark = [
 
 TWO_JOBS = (ROOT / "action/examples/two-jobs.yml").read_text("utf-8")
 SAME_JOB = (ROOT / "action/examples/same-job.yml").read_text("utf-8")
+NIGHTLY = (ROOT / "action/examples/nightly.yml").read_text("utf-8")
+GATE_ONLY = (ROOT / "action/examples/gate-only.yml").read_text("utf-8")
+OWN = "noepi/fix-0123456789ab"
 PUBLISH = """
 name: Publish
-on: [push, pull_request]
+on: [push, pull_request, pull_request_target, issue_comment, workflow_run]
 permissions: {}
 jobs:
   publish:
@@ -104,12 +111,111 @@ def _nothing_leaked(ran: Ran, acting: Acting, pull: dict[str, Any]) -> None:
     assert "#1" not in pull["body"]
 
 
-def test_a_fork_ends_with_success_and_a_reason(acting, tmp_path):
-    """Nothing is installed and nothing is run for it."""
-    event = tmp_path / "event.json"
-    event.write_text(json.dumps({"pull_request": {"number": 1, "head": {"ref": "x", "repo": {"full_name": "eve/w"}}}}))
+def test_an_example_in_a_fresh_repository_without_a_key_mends_and_closes(acting, github):
+    """The search alone: created, then nothing to add, then closed by a night in which every test passes."""
+    acting.checkout(SAME_JOB)
+    first = acting.run()
+    assert first.output("pull-request-operation")[-1] == "created", first.text
+    assert set(first.output("tokens-spent")) == {"0"}
+    (pull,) = github.open_pulls()
+    assert "n + n" in github.git("show", f"{pull['head']}:calc.py")
+    again = acting.run()
+    assert again.output("pull-request-operation")[-1] == "none", again.text
+    assert "exactly this patch already" in again.summaries
+    assert github.open_pulls() == [pull]
+
+    github.commit("main", {"calc.py": "def double(n):\n    return n + n\n"})
+    acting.checkout(NIGHTLY)
+    green = acting.run("workflow_dispatch")
+    assert green.output("pull-request-operation")[-1] == "closed", green.text
+    assert github.open_pulls() == []
+    assert "passes again" in github.comments[1][0]["body"]
+
+
+def _tampered(acting: Acting, github: GitHubServer) -> None:
+    (acting.store / "noepi/best.patch").write_bytes(b"--- a/calc.py\n+++ b/calc.py\n")
+
+
+def _forbidden(acting: Acting, github: GitHubServer) -> None:
+    github.faults.append(Fault("POST", "/pulls$", 403, "GitHub Actions is not permitted to create pull requests."))
+
+
+def _protected(acting: Acting, github: GitHubServer) -> None:
+    hook = github.bare / "hooks/pre-receive"
+    hook.write_text("#!/bin/sh\necho 'GH013: Repository rule violations found' >&2\nexit 1\n")
+    hook.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (_tampered, "best.patch and patch.json are not the same patch"),
+        (_forbidden, "pull-requests: write"),
+        (_protected, "exempt noepi/"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_what_cannot_be_published_stays_an_artifact_and_the_job_says_what_to_do(acting, github, spoil, said):
+    """The second job alone, with what the first one left: it fails, no pull request is open, the record is whole."""
+    commit = acting.checkout(PUBLISH)
+    kept = record(acting.store / "noepi", commit, patch_of())
+    spoil(acting, github)
+    before = {path.name: path.read_bytes() for path in kept.iterdir()}
+    ran = acting.run()
+    assert ran.status == 1, ran.text
+    assert said in ran.summaries
+    assert "in this run's artifact" in ran.summaries
+    assert ran.output("pull-request-operation")[-1] == "none"
+    assert github.open_pulls() == []
+    assert {path.name: path.read_bytes() for path in kept.iterdir()} == before
+    assert TOKEN not in ran.text
+
+
+def test_anybodys_pull_request_is_held_against_its_base(acting, github, tmp_path):
+    """The gate-only example for a fork: the mend is proved, and the job summary shows by what."""
+    base = github.commit("main", {".github/workflows/tests.yml": GATE_ONLY})
+    github.git("branch", "feature", "main")
+    github.commit("feature", {"calc.py": FILES["calc.py"].replace("n + 3", "n + n")})
+    acting.checkout(GATE_ONLY)
+    acting.fetch("feature")
+    head = {"ref": "feature", "repo": {"full_name": "eve/widgets"}}
+    ran = acting.run("pull_request", "-e", _event(tmp_path, pull_request={"base": {"sha": base}, "head": head}))
+    assert ran.status == 0, ran.text
+    assert ran.output("stop-reason")[-1] == "proved"
+    assert "perturbed" in ran.summaries
+
+
+def _event(folder: Path, **payload: Any) -> str:
+    path = folder / "event.json"
+    path.write_text(json.dumps(payload))
+    return str(path)
+
+
+HERE, FORK = {"full_name": "acme/widgets"}, {"full_name": "eve/w"}
+OURS = {"message": "Mend\n\nNoepi-Fingerprint: 0123456789ab", "committer": {"email": IDENTITY[1]}}
+
+
+@pytest.mark.parametrize(
+    ("event", "payload", "options", "said"),
+    [
+        ("pull_request", {"pull_request": {"head": {"ref": "x", "repo": FORK}}}, (), "comes from a fork"),
+        ("pull_request_target", {"pull_request": {"head": {"ref": "x", "repo": HERE}}}, (), "use pull_request"),
+        ("pull_request", {"pull_request": {"head": {"ref": OWN, "repo": HERE}}}, (), "branch of ours"),
+        ("push", {"head_commit": OURS}, (), "one of ours"),
+        ("push", {}, ("--env", "GITHUB_RUN_ATTEMPT=4"), "attempted 3 times"),
+        ("issue_comment", {"comment": {"body": "@noepi fix"}}, (), "none of those"),
+        ("workflow_run", {"workflow_run": {"event": "push", "head_repository": FORK}}, (), "ran for a fork"),
+    ],
+)
+def test_an_event_that_is_refused_ends_with_success_and_a_reason(
+    acting, github, tmp_path, event, payload, options, said
+):
+    """Nothing is installed, nothing is run and nobody is asked for it."""
     acting.checkout(PUBLISH)
-    ran = acting.run("pull_request", "-e", str(event))
+    github.requests.clear()
+    ran = acting.run(event, "-e", _event(tmp_path, **payload), *options)
     assert ran.status == 0, ran.text
     assert "refused" in ran.output("stop-reason")
-    assert "comes from a fork" in ran.summaries
+    assert said in ran.summaries
+    assert "install the engine" not in ran.text
+    assert github.requests == []

@@ -59,6 +59,16 @@ def test_the_body_says_what_a_reviewer_must_know(part):
     assert part in body(TOLD)
 
 
+def test_each_edit_is_shown_with_the_tests_that_it_mends_and_why_it_was_made_there():
+    """A patch of several edits says of each what it does; one that was tried and not kept is not among them."""
+    kept = {"event": "candidate", "note": "`1` → `2`", "fixed": ["t.py::a"], "detail": {"reason": "run by 1 of 1"}}
+    other = {**kept, "note": "`1` → `7`", "fixed": ["t.py::b"]}
+    attempt = {**FIRST, "note": "`1` → `2`; and more"}
+    text = body(replace(TOLD, events=[kept, other, attempt]))
+    assert "- `` `1` → `2` `` mends `t.py::a`. Why there: `run by 1 of 1`" in text
+    assert "`7`" not in text
+
+
 def test_a_partial_gain_says_how_many_of_how_many_first():
     """Title and first line tell a partial gain from a whole fix."""
     tests = {"targets": ["t.py::a", "t.py::b", "t.py::c"], "fixed": ["t.py::b"], "still_failing": ["t.py::a"]}

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import failing
@@ -18,6 +18,7 @@ from action.github_server import REPOSITORY, TOKEN, Fault, GitHubServer
 from action.records_to_publish import FILES, patch_of, record
 
 from pytest_noepicycle.errors import EngineUnavailable
+from pytest_noepicycle.publishing import publish
 
 PASSING = {"calc.py": "def double(n):\n    return n + n\n", "test_calc.py": FILES["test_calc.py"]}
 SECRETS = {"ANTHROPIC_API_KEY": "sk-ant-0123456789", "GITHUB_TOKEN": TOKEN, "ACTIONS_RUNTIME_TOKEN": "runtime"}
@@ -143,13 +144,67 @@ def test_without_the_right_to_write_artifact_and_summary_are_the_result(step, gi
     record(tmp_path / "runner/noepi/record", github.head("main"), patch_of())
     github.faults.append(Fault("POST", "/pulls$", 403, "Resource not accessible by integration"))
     where = {"GITHUB_API_URL": github.api, "GITHUB_SERVER_URL": github.url}
-    left = step("publish", tmp_path, token=TOKEN, mode=mode, **where)
+    left = step("publish", tmp_path, token=TOKEN, mode=mode, artifact="noepi", **where)
     assert left.status == status
     assert kind in left.text
     assert left.outputs == {"pull-request-operation": "none"}
     assert "pull-requests: write" in left.summary
     assert "in this run's artifact" in left.summary
     assert TOKEN not in left.text + left.summary
+    github.faults.append(Fault("POST", "/pulls$", 403, "Resource not accessible by integration"))
+    unkept = step("publish", tmp_path, token=TOKEN, mode=mode, artifact="", **where)
+    assert "no artifact was kept" in unkept.summary
+
+
+PULLS, REF = "/pulls$", "git/ref/heads/main"
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "advice"),
+    [
+        (Fault("GET", REF, 401, "Bad credentials"), 1, "has it expired"),
+        (Fault("POST", PULLS, 403, "Resource not accessible by integration"), 1, "pull-requests: write"),
+        (Fault("GET", REF, 404, "Not Found"), 1, "the token may not see it"),
+        (Fault("POST", PULLS, 409, "Conflict", times=9), 0, "the next run tries again"),
+        (
+            Fault("POST", PULLS, 422, "A pull request already exists for acme:x.", times=9),
+            0,
+            "the next run tries again",
+        ),
+        (Fault("POST", PULLS, 422, "No commits between main and x"), 1, "there is nothing to merge"),
+        (Fault("POST", PULLS, 422, "Draft pull requests are not supported", times=2), 1, "GitHub's own words"),
+        (Fault("GET", REF, 429, "slow", {"Retry-After": "900"}), 1, "Run the job again later"),
+        (Fault("GET", REF, 403, "You have exceeded a secondary rate limit", times=9), 1, "githubstatus"),
+        (Fault("GET", REF, 500, "oh", times=9), 1, "githubstatus"),
+        (Fault("POST", PULLS, 503, "oh", times=9), 0, "the next run tries again"),
+        (Fault("GET", "info/refs", 403), 1, "contents: write"),
+        (Fault("POST", "git-receive-pack", 500, "oh", times=9), 1, "git apply takes best.patch"),
+    ],
+    ids=lambda value: f"{value.method}-{value.status}-{value.message[:9]}" if isinstance(value, Fault) else "",
+)
+def test_however_publishing_fails_the_record_is_whole_and_the_job_says_what_to_do(
+    github, tmp_path, monkeypatch, capsys, fault, status, advice
+):
+    """Each refusal of GitHub and of git: nothing of patch or report is lost, and no token is shown."""
+    folder = record(tmp_path / "noepi/record", github.head("main"), patch_of())
+    (folder / "report.md").write_text("The report")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    where = {"GITHUB_API_URL": github.api, "GITHUB_SERVER_URL": github.url, "GITHUB_REPOSITORY": REPOSITORY}
+    inputs = {"NOEPI_INPUT_TOKEN": TOKEN, "NOEPI_INPUT_MODE": "publish", "NOEPI_INPUT_BASE": "main"}
+    inputs["NOEPI_INPUT_ARTIFACT"] = "noepi"
+    files = {name: str(tmp_path / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    for name, value in {**where, **inputs, **files, "RUNNER_TEMP": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(publish_step, "publish", lambda asked: publish(replace(asked, sleep=lambda seconds: None)))
+    github.faults.append(fault)
+    assert publish_step.main() == status
+    summary, said = (tmp_path / "GITHUB_STEP_SUMMARY").read_text("utf-8"), capsys.readouterr().out
+    assert advice in summary
+    assert "in this run's artifact" in summary
+    assert _outputs(tmp_path / "GITHUB_OUTPUT")["pull-request-operation"] == "none"
+    assert github.open_pulls() == []
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert TOKEN not in summary + said
 
 
 def test_an_artifact_that_was_changed_between_the_jobs_is_refused(step, github, tmp_path):

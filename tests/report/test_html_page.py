@@ -19,7 +19,7 @@ from pytest_noepicycle.domain.evidence import Flag
 from pytest_noepicycle.domain.patch import FileChange, Patch
 from pytest_noepicycle.domain.run import Alternative, Choice, StopReason
 from pytest_noepicycle.domain.settings import Thresholds
-from pytest_noepicycle.report import reading
+from pytest_noepicycle.report import reading, wording
 from pytest_noepicycle.report.history import History
 from pytest_noepicycle.report.html import page
 from pytest_noepicycle.report.html.code import coloured
@@ -214,6 +214,18 @@ def test_a_browser_has_nothing_to_complain_of_and_asks_for_nothing(tmp_path: Pat
     assert [url for url in seen.asked if not url.startswith(("file:", "data:"))] == []
     assert "See for yourself" in seen.document
     assert "<script" not in seen.document
+
+
+@needs_browser
+def test_a_browser_opens_the_report_of_every_end_and_has_nothing_to_complain_of(tmp_path: Path):
+    """Each stop reason, and a run without one, in one browser; a faulty page shows that it would be heard."""
+    pages = {name: page.render(past) for name, past in RUNS.items()}
+    faulty = '<h1>Faulty</h1><script>console.error("heard")</script><img src="http://127.0.0.1:9/asked" alt="">'
+    headings, seen = browser.opened_together({**pages, "faulty": f"<!doctype html><title>x</title>{faulty}"}, tmp_path)
+    assert headings == {**{name: wording.headline(past) for name, past in RUNS.items()}, "faulty": "Faulty"}
+    assert [line for line in seen.console if "heard" in line]
+    assert [line for line in seen.console if "heard" not in line and "127.0.0.1:9" not in line] == []
+    assert [url for url in seen.asked if not url.startswith(("file:", "data:"))] == ["http://127.0.0.1:9/asked"]
 
 
 @needs_browser

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,9 +11,10 @@ from journals import Pretended, check_form
 from loops import Loop, first_number
 
 from pytest_noepicycle import Supervisor
-from pytest_noepicycle.domain.decision import Action
+from pytest_noepicycle.domain.decision import Action, Decision, Situation, decide
+from pytest_noepicycle.domain.settings import Thresholds
 from pytest_noepicycle.errors import RecordError, UsageError
-from pytest_noepicycle.replay import replay, thresholds
+from pytest_noepicycle.replay import _Walk, replay, thresholds
 from pytest_noepicycle.report import journal
 
 
@@ -148,3 +151,73 @@ def test_thresholds_are_read_from_words(word: str, value: Any):
         return
     with pytest.raises(UsageError, match=value):
         thresholds([word])
+
+
+def test_the_work_for_a_decision_does_not_grow_with_the_run(monkeypatch):
+    """Each decision of a long stay on one rung is taken from the last few attempts, and agrees all the same."""
+    patient = Thresholds(delta_threshold=-1.0, fixation_threshold=4, plateau_window=3)
+    events = Pretended(thresholds=patient).run(300)
+    seen: list[int] = []
+
+    def watched(situation: Situation) -> Decision:
+        seen.append(len(situation.attempts))
+        return decide(situation)
+
+    monkeypatch.setattr("pytest_noepicycle.replay.decide", watched)
+    assert replay(events).differing == ()
+    assert (len(seen), max(seen)) == (300, 5)
+
+
+@pytest.mark.parametrize("name", Thresholds.__slots__)
+@pytest.mark.parametrize("value", [0, 1, 3])
+def test_what_is_left_out_of_a_decision_would_not_have_changed_it(monkeypatch, name, value):
+    """Every threshold at its edges: taken from all attempts, each decision is the same as from the last few."""
+    kind = type(getattr(Thresholds(), name))
+    thresholds = replace(Thresholds(plateau_window=3), **{name: kind(value)})
+    events = Pretended(gains={1: 1, 4: 1, 9: 1}, thresholds=thresholds).run(60)
+    short = replay(events)
+    monkeypatch.setattr(_Walk, "_recent", lambda walk, limits: tuple(walk.attempts))
+    assert short.decisions == replay(events).decisions
+    assert short.differing == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("delta_threshold", 0.3),
+        ("plateau_window", 1),
+        ("fixation_threshold", 1000),
+        ("grace_period", 9),
+        ("budget_low_pct", 1.0),
+        ("budget_stop_pct", 1.0),
+    ],
+)
+def test_every_threshold_that_a_decision_asks_for_can_be_another(name, value):
+    """Each of them alone sends the run another way; with fixation, a run whose attempts all had one effect."""
+    events = Pretended(gains={2: 1}).run(40)
+    if name == "fixation_threshold":
+        events = [{**e, "effect_digest": "one"} if e["event"] == "attempt" else e for e in events]
+        assert replay(events, {"delta_threshold": 0.02}).differing != replay(events, {name: value}).differing
+        return
+    assert len(replay(events, {name: value}).differing) == 1
+
+
+def test_a_threshold_that_decides_nothing_is_named():
+    """Where tests judge, no threshold says what is solved."""
+    events = Pretended().run(5)
+    assert replay(events, {"success_threshold": 0.0}).idle == ("success_threshold",)
+    assert replay(events, {"plateau_window": 9}).idle == ()
+
+
+def test_a_solved_run_over_texts_agrees_in_its_reason_too(tmp_path, monkeypatch):
+    """What a scorer took is told as such, and not as a proof: the same again from the journal."""
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        Supervisor(score_fn=first_number, dir="records", ladder={"one": {"on_plateau": None}}).run(
+            "the task", inner_loop=Loop([0.5, 1.0])
+        )
+    (record,) = (tmp_path / "records/runs").iterdir()
+    done = replay(journal.read(record / "decisions.jsonl"))
+    assert done.differing == ()
+    assert done.decisions[-1].again.reason == "scored 1.00, 1.00 was asked for"

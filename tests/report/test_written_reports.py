@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 
 import pytest
 from journals import Pretended
 from loops import Loop, first_number
-from runs import SOLVED, failed, summary
+from runs import PATCH, SOLVED, failed, summary
 
 from pytest_noepicycle import Supervisor
 from pytest_noepicycle.domain.failure import Failure, Frame
@@ -16,7 +17,7 @@ from pytest_noepicycle.domain.run import Attempt, Finding, StopReason
 from pytest_noepicycle.domain.score import Baseline
 from pytest_noepicycle.domain.settings import Thresholds
 from pytest_noepicycle.report import markdown, reading, retelling, terminal, wording
-from pytest_noepicycle.report.history import Proof
+from pytest_noepicycle.report.history import History, Proof
 from pytest_noepicycle.report.html import page
 from pytest_noepicycle.report.terminal import PlainPaper
 
@@ -165,3 +166,31 @@ def test_a_failure_is_told_in_pytests_own_words_with_its_place(text: str, said: 
     frames = (Frame("t.py", 1, "test_f"), Frame("m.py", 3, "f"), Frame("/usr/lib/python/re.py", 9, "g"))
     failure = Failure("t.py::f", "call", "AssertionError", "the message\nmore", frames, text)
     assert wording.what_failed(failure) == said
+
+
+def mended_run() -> History:
+    """A run whose first attempt mended all of four tests by one edit, and whose patch is proven."""
+    past = reading.of_events(Pretended(gains={1: 4}).run(1), "r")
+    ended = {"verified": True, "why": "the 1th idea", "tests": {"fixed": list(past.baseline.targets), "broken": []}}
+    facts = {**past.facts, "base_commit": "c0ffee"}
+    return replace(past, facts=facts, patch=PATCH, result=ended, stop=StopReason.SOLVED)
+
+
+@pytest.mark.parametrize("render", [markdown.render, page.render])
+def test_a_reviewer_reads_of_each_edit_which_tests_it_mends_and_how_to_see_it(render):
+    """The edit with its tests, once; the commit; and commands in an order in which each of them works."""
+    text = render(mended_run()).replace("\\", "")
+    assert text[: text.index(" mends tests/")].count("the 1th idea") == 1  # not in the headline too
+    assert re.search(r"the 1th idea[`</code>]* mends tests/test_part_0.py::test_case\[0\]", text)
+    assert "c0ffee" in text
+    lines = ["pytest &#39;tests", "noepi verify best.patch", "git apply best.patch", "noepi replay r"]
+    places = [text.replace("pytest 'tests", lines[0]).index(line) for line in lines]
+    assert places == sorted(places)  # the proof applies the patch itself: it must come before
+
+
+def test_of_many_failing_tests_a_command_names_some_and_says_so():
+    """A shell line stays one that can be read."""
+    past = reading.of_events(Pretended(tests=30).run(1), "r")
+    first = wording.commands(past)[0]
+    assert first.count("::") == 5
+    assert first.endswith("# 5 of 30, which fail")

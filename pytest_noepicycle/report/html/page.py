@@ -61,6 +61,7 @@ def _values(past: History) -> dict[str, Any]:
         "tests": view.tests(past),
         "tests_left_out": view.tests_left_out(past),
         "diff_files": coloured(diff, marked),
+        "edits": wording.edits(past),
         "flag_count": len(marked),
         "counts": past.patch.counts(),
         "checks": _checks(past),
@@ -75,7 +76,7 @@ def _values(past: History) -> dict[str, Any]:
         "legend": [(charts.form(colours[name]), name) for name in past.rungs],
         "heat": heat(past),
         "meaning": MEANING,
-        "commands": view.commands(past),
+        "commands": wording.commands(past),
         "facts": _facts(past),
     }
 

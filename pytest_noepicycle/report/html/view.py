@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -102,15 +101,6 @@ def _outcome(test: str, past: History) -> tuple[str, str]:
 def tests_left_out(past: History) -> int:
     """Return how many tests have no row."""
     return max(0, len(past.baseline.targets) - _MOST_TESTS) + max(0, len(past.findings) - _MOST_TESTS)
-
-
-def commands(past: History) -> tuple[str, ...]:
-    """Return what a reader types to see it for themselves, in a checkout of the commit that the run began with."""
-    failing = " ".join(shlex.quote(test) for test in past.baseline.targets[:5] if test.isprintable())
-    lines = [f"pytest {failing}"] if failing else []
-    if past.patch.changes:
-        lines += ["git apply best.patch", *lines, "pytest", "noepi verify best.patch"]
-    return tuple(harmless(line, longest=1000) for line in (*lines, f"noepi replay {past.run_id}"))
 
 
 def others(past: History) -> tuple[Edit, ...]:
