@@ -161,6 +161,9 @@ class _Reader:
         findings = tuple(decode(Finding, one) for one in event.get("findings", ()))
         self._set(baseline=decode(Baseline, event), findings=findings)
 
+    def _finding(self, event: Event) -> None:
+        self._set(findings=(*self.past.findings, decode(Finding, event)))
+
     def _suspects(self, event: Event) -> None:
         self._set(suspects=tuple(f"{one['path']}:{one['line']}  {one['reason']}" for one in event["suspects"]))
         if event.get("estimate"):
@@ -246,6 +249,7 @@ _TAKES: Mapping[str, Callable[[_Reader, Event], None]] = {
     "resumed": _Reader._began,
     "triaged": _Reader._triaged,
     "baseline": _Reader._baseline,
+    "finding": _Reader._finding,
     "suspects": _Reader._suspects,
     "task": _Reader._task,
     "call_reserved": _Reader._reserved,

@@ -245,7 +245,8 @@ def next_steps(result: RunResult, commands: str) -> tuple[str, ...]:
     if result.applied:
         return (f"look at the change (git diff), run pytest; {commands} undo takes it back",)
     if result.patch.changes and result.verified:
-        return (f"{commands} apply",)
+        left = () if result.solved else _HINTS.get(result.stop_reason, ())
+        return (f"{commands} apply", *left)
     if result.stop_reason is StopReason.EXHAUSTED:
         return (*skipped_by_reason(result), "mend it by hand; report.md says what was tried")
     return _HINTS.get(result.stop_reason, ())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 
+from pytest_noepicycle.domain import doubt
 from pytest_noepicycle.domain.failure import Failure
 from pytest_noepicycle.domain.run import StopReason
 from pytest_noepicycle.report.history import Candidate, History, Proof
@@ -143,8 +144,9 @@ def _points(past: History) -> Iterator[str]:
             f"{_tests(len(past.baseline.unchecked))} passed outside the sandbox and not in it: "
             "whether they still pass with the patch was not seen."
         )
-    if past.findings:
-        yield f"{_tests(len(past.findings))} failed and was set aside, no patch was looked for: see the list of tests."
+    aside = [finding for finding in past.findings if finding.kind != doubt.KIND]
+    if aside:
+        yield f"{_tests(len(aside))} failed and was set aside, no patch was looked for: see the list of tests."
     yield from past.result.get("warnings", ())
     if not past.solved:
         yield from (f"{skipped.rung} was not used: {skipped.why}" for skipped in past.skipped)

@@ -33,6 +33,8 @@ def test_it_ends_as_a_finding_for_a_person_to_decide(story, server):
     said = " ".join(told.text.split())
     assert f"large says that this test is wrong: {WHY}" in said
     assert "decide which of the tests is right" in said
-    assert WHY in (told.record / "report.md").read_text("utf-8")
+    report = (told.record / "report.md").read_text("utf-8")
+    assert f"large says that this test is wrong: {WHY}" in report
+    assert "set aside" not in report
     assert (place.read("words.py"), place.read("test_words.py")) == (SOURCE, TEST)
     assert not [event for event in told.events if event["event"] == "candidate"]

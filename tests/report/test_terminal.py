@@ -64,9 +64,12 @@ def test_every_other_end_says_why(stop: StopReason):
 
 
 def test_a_proven_partial_gain_says_how_to_take_it():
-    """Not applied, but proven: the command is named."""
+    """Not applied, but proven: the command is named, and what would let the run go on."""
     partial = replace(SOLVED, stop_reason=StopReason.EXHAUSTED, score=0.5, applied=False, fixed=("t.py::a",))
     assert next_steps(partial, "noepi") == ("noepi apply",)
+    short = next_steps(replace(partial, stop_reason=StopReason.BUDGET), "noepi")
+    assert short[0] == "noepi apply"
+    assert "raise --noepi-budget" in short[1]
 
 
 def test_rungs_that_could_not_be_used_are_named_once_with_what_to_set():
