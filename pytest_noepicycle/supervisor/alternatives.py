@@ -15,8 +15,8 @@ from pytest_noepicycle.supervisor.state import State
 from pytest_noepicycle.supervisor.survey import context
 from pytest_noepicycle.supervisor.work import Work
 
-_MOST_TRIED, _MOST_SHOWN = 40, 3
-_SECONDS = 15.0
+_MOST_TRIED, _MOST_SHOWN = 25, 3
+_SECONDS = 8.0
 
 
 def choice(state: State, work: Work) -> Choice | None:

@@ -200,7 +200,7 @@ def test_each_promise_is_kept_by_a_test_that_there_is():
         assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, promise
 
 
-@pytest.mark.parametrize("sandbox", ["process", pytest.param("docker", marks=pytest.mark.docker)])
+@pytest.mark.parametrize("sandbox", ["process", pytest.param("docker", marks=[pytest.mark.docker, pytest.mark.slow])])
 def test_the_quickstart_on_the_command_line(server, caller, sandbox):
     """The lines of the shell as they are printed: the solution is on standard output, the model was asked once."""
     server.edits(("solution.py", STUB, REVERSED))

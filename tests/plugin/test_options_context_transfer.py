@@ -80,6 +80,7 @@ def test_reset_and_full(story, server, ini, arguments, told_of_it):
     assert ("attempt 1" in last.lower()) is told_of_it
 
 
+@pytest.mark.slow
 def test_a_briefing_that_does_not_fit_is_not_paid_for(story, server):
     """What is left of the budget is said beforehand to be too little for it, and the run ends in its own way."""
     for edit in WRONG:
@@ -90,6 +91,7 @@ def test_a_briefing_that_does_not_fit_is_not_paid_for(story, server):
     assert told.result["stop_reason"] == "budget", told.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("transfer", "known"), [("summary", "A constant was returned."), ("full", "FAILED_TEXT_b")])
 def test_a_run_that_is_gone_on_with_remembers_what_was_tried(story, server, transfer, known):
     """The model that takes over after the break is told of the attempts before it, as without one."""

@@ -162,6 +162,77 @@ ALL = [
             "class A:\n    def __init__(self, a):\n        self.b = 1\n        self._a = a",
         ],
     ),
+    (
+        "stale-variable",
+        "def f(g):\n    done = False\n    def h():\n        if not done:\n            g()\n    return h",
+        [
+            "def f(g):\n    done = False\n    def h():\n        if not done:\n            g()\n"
+            "            done = True\n    return h"
+        ],
+    ),
+    ("stale-variable", "def f(x):\n    a = 0\n    for n in x:\n        a += n", []),
+    (
+        "missing-handover",
+        "def f(x):\n    a = b = None\n    for n in x:\n        a = n",
+        ["def f(x):\n    a = b = None\n    for n in x:\n        b = a\n        a = n"],
+    ),
+    ("missing-handover", "def f(x):\n    a = b = None\n    a = x", []),
+    (
+        "unread-value",
+        "def f(x):\n    a = 0\n    for i, n in x:\n        a += 1\n    return a, n",
+        ["def f(x):\n    a = 0\n    for i, n in x:\n        a = i\n    return a, n"],
+    ),
+    (
+        "result-not-kept",
+        "def f(x):\n    a = g(x)\n    g(a)",
+        ["def f(x):\n    a = g(x)\n    a = g(a)"],
+    ),
+    ("result-not-kept", "def f(x):\n    a = g(x)\n    h(a)", []),
+    (
+        "missing-jump",
+        "def f(x):\n    for n in x:\n        if n:\n            g(n)\n        h(n)",
+        [
+            "def f(x):\n    for n in x:\n        if n:\n            g(n)\n            continue\n        h(n)",
+            "def f(x):\n    for n in x:\n        if n:\n            g(n)\n            break\n        h(n)",
+            "def f(x):\n    for n in x:\n        if n:\n            g(n)\n            return\n        h(n)",
+        ],
+    ),
+    ("missing-jump", "def f(x):\n    if x:\n        g(x)", []),
+    (
+        "early-end",
+        "def f(x):\n    for n in x:\n        return",
+        ["def f(x):\n    for n in x:\n        continue", "def f(x):\n    for n in x:\n        break"],
+    ),
+    ("early-end", "def f(x):\n    return", []),
+    ("other-owner", "a[k] = b.get(k, 0) + v", ["a[k] = a.get(k, 0) + v"]),
+    ("other-owner", "a[k] = v + b[k]", ["a[k] = v + a[k]"]),
+    ("other-owner", "a[k] = b[j] + v", []),
+    ("toggle", "a.way = -1", ["a.way = -a.way"]),
+    ("sign", "a & (1 << b)", ["~a & (1 << b)", "a & (~(1 << b))"]),
+    (
+        "missing-if-any",
+        "def f(x):\n    yield x\n",
+        ["def f(x):\n    if x:\n        yield x\n", "def f(x):\n    if x is not None:\n        yield x\n"],
+    ),
+    ("missing-if-any", "def f(x):\n    g(1)\n", []),
+    (
+        "uneven-copy",
+        "def f(a, b):\n    g(a, h(a))\n    g(b, h(a))",
+        ["def f(a, b):\n    g(a, h(a))\n    g(b, h(b))"],
+    ),
+    ("uneven-copy", "def f(a, b):\n    g(a, h(a))\n    g(b, h(b))", []),
+    ("not-below-zero", "x = a - b", ["x = max(0, a - b)"]),
+    ("not-below-zero", "x = a - b + c", ["x = max(0, a - b + c)"]),
+    ("not-below-zero", "x = a * b", []),
+    (
+        "missing-difference",
+        "def f(a, b):\n    return b * 2",
+        ["def f(a, b):\n    return (b - a) * 2", "def f(a, b):\n    return (b + a) * 2"],
+    ),
+    ("multiple-start", "range(n, m, n)", ["range(n * n, m, n)", "range(n * 2, m, n)"]),
+    ("multiple-start", "range(a, m, n)", []),
+    ("sign", "x = y[n:]", ["x = -y[n:]", "x = y[-n:]"]),
+    ("sign", "f((a, 1))", ["f((-a, 1))"]),
 ]
 
 # Some of what the operator makes of the source: it may offer more.
@@ -272,10 +343,61 @@ SOME = [
         "class B(A):\n    def __init__(self, a):\n        self.a = a",
         ["class B(A):\n    def __init__(self, a):\n        super().__init__(a)\n        self.a = a"],
     ),
+    ("missing-argument", "def f(*a, **k):\n    return g(*a)", ["def f(*a, **k):\n    return g(*a, **k)"]),
+    (
+        "wrong-function",
+        "def f():\n    def a():\n        pass\n    def b():\n        pass\n    a()",
+        ["def f():\n    def a():\n        pass\n    def b():\n        pass\n    b()"],
+    ),
+    ("part-of-sequence", "x = '+' + a + b", ["x = '+' + a[1:] + b", "x = '+' + a + b[1:]"]),
+    ("part-of-sequence", "x = [a for a in y]", ["x = [a for a in y][::-1]"]),
+    (
+        "missing-operand",
+        "class A:\n    def f(self, x):\n        return x, self.now()\n\n    def g(self, x):\n        return x\n",
+        [
+            "class A:\n    def f(self, x):\n        return x, self.now()\n\n"
+            "    def g(self, x):\n        return x + self.now()\n"
+        ],
+    ),
+    ("number", "def f(x):\n    return x / 1000 + 1024", ["def f(x):\n    return x / 1024 + 1024"]),
+    ("missing-copy", "a.x = {}\na.y = a.x", ["a.x = {}\na.y = dict(a.x)"]),
+    (
+        "stale-variable",
+        "def f(x):\n    start = 0\n    for i, n in x:\n        if n < start:\n            total = 0",
+        [
+            "def f(x):\n    start = 0\n    for i, n in x:\n        if n < start:\n"
+            "            total = 0\n            start = i",
+            "def f(x):\n    start = 0\n    for i, n in x:\n        if n < start:\n"
+            "            total = 0\n            start = n",
+        ],
+    ),
+    (
+        "unfinished-copy",
+        "def f(x):\n    for a, b in x:\n        n.setdefault(a, set()).add(b)\n        n.setdefault(b, set())",
+        ["def f(x):\n    for a, b in x:\n        n.setdefault(a, set()).add(b)\n        n.setdefault(b, set()).add(a)"],
+    ),
 ]
 
 # What the operator makes of it when the failure says something.
 HINTED = [
+    (
+        "missing-fallback",
+        "def f(x):\n    y = [a for a in x if a]\n    return min(y)",
+        Hints(crashes={("m.py", 3): "ValueError"}),
+        ["def f(x):\n    y = [a for a in x if a]\n    return min(y or x)"],
+    ),
+    (
+        "missing-if-any",
+        "def f(x):\n    x.pop()\n",
+        Hints(crashes={("m.py", 2): "IndexError"}),
+        ["def f(x):\n    if x:\n        x.pop()\n"],
+    ),
+    (
+        "result-not-kept",
+        "def f(x):\n    f(x.a)",
+        Hints(),
+        ["def f(x):\n    x.a = f(x.a)"],
+    ),
     ("undefined-name", "x = totl", Hints(missing={"totl"}, meant={"totl": "total"}), []),
     (
         "undefined-name",

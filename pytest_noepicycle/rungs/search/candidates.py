@@ -12,6 +12,8 @@ from pytest_noepicycle.domain.context import Suspect
 from pytest_noepicycle.rungs.search.edits import Edit
 from pytest_noepicycle.rungs.search.hints import Hints
 from pytest_noepicycle.rungs.search.operators import fitting
+from pytest_noepicycle.rungs.search.plausibility import plausibility
+from pytest_noepicycle.rungs.search.repeated import spread
 from pytest_noepicycle.rungs.search.scope import Scope
 from pytest_noepicycle.rungs.search.source import Source
 from pytest_noepicycle.rungs.search.textual import error_line, repairs
@@ -19,6 +21,7 @@ from pytest_noepicycle.rungs.search.weights import LIKELIHOOD
 
 _REPEAT = 0.93  # each further edit of one kind at one statement counts a little less than the one before
 _UNIMPORTANT = 0.05
+_SPREAD = 0.45  # a slip that was made everywhere in the function, compared with the same slip made once
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +63,17 @@ def _at_statement(statement: ast.AST, suspect: Suspect, scope: Scope) -> Iterato
     seen: dict[str, int] = {}
     for node in scope.own_nodes(statement):
         for operator in fitting(node):
-            for edit in operator.find(node, scope):
+            for found in operator.find(node, scope):
                 repeat = seen.get(operator.name, 0)
                 seen[operator.name] = repeat + 1
-                worth = LIKELIHOOD.get(operator.name, _UNIMPORTANT) * edit.likelihood * _REPEAT**repeat
-                line = min(scope.source.line_at(edit.start), getattr(statement, "end_lineno", edit.start))
-                yield Candidate(suspect.weight * worth, suspect.path, line, operator.name, edit, suspect.reason)
+                worth = LIKELIHOOD.get(operator.name, _UNIMPORTANT) * found.likelihood * _REPEAT**repeat
+                worth *= plausibility(found, node, operator.name, scope)
+                if not worth:
+                    continue
+                for edit, share in ((found, 1.0), *((e, _SPREAD) for e in spread(found, node, operator.name, scope))):
+                    line = min(scope.source.line_at(found.start), getattr(statement, "end_lineno", found.start))
+                    priority = suspect.weight * min(1.0, worth * share)
+                    yield Candidate(priority, suspect.path, line, operator.name, edit, suspect.reason)
 
 
 def in_broken_file(suspect: Suspect, source: Source) -> Iterator[Candidate]:

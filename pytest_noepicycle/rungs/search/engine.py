@@ -12,9 +12,12 @@ from pytest_noepicycle.domain.patch import Proposal
 from pytest_noepicycle.rungs.search.candidates import Candidate, at_suspect, in_broken_file, in_order, parse
 from pytest_noepicycle.rungs.search.exports import meant_modules, meant_names
 from pytest_noepicycle.rungs.search.hints import Hints, read_hints
+from pytest_noepicycle.rungs.search.repeated import both, pairs
 from pytest_noepicycle.rungs.search.scope import Scope
 from pytest_noepicycle.rungs.search.source import Source
 from pytest_noepicycle.rungs.search.validity import Form, edited_form, normal_form, original_form
+
+_MOST_PAIRS = 400
 
 
 class LocalSearch:
@@ -27,7 +30,7 @@ class LocalSearch:
         """Yield proposals, the likeliest first: each compiles, passes the guard and differs from the others."""
         search = _Search(context)
         offered = 0
-        for candidate in in_order(context.suspects, search.expand):
+        for candidate in search.candidates():
             if offered >= self.max_candidates:
                 return
             proposal = search.proposal(candidate)
@@ -57,6 +60,17 @@ class _Search:
         self.broken: set[str] = set()
         self.parts: set[tuple[str, int]] = set()
         self.offered: set[Form] = set()
+
+    def candidates(self) -> Iterator[Candidate]:
+        """Yield the single edits, the likeliest first, and then those that go well together, two by two."""
+        single: list[Candidate] = []
+        for candidate in in_order(self.context.suspects, self.expand):
+            single.append(candidate)
+            yield candidate
+        for pair in pairs(single, most=_MOST_PAIRS):
+            scope = self._file(pair[0].path)
+            if isinstance(scope, Scope):
+                yield replace(pair[0], kind="two-places", edit=both(pair, scope))
 
     def expand(self, suspect: Suspect) -> Iterable[Candidate]:
         """Return the edits at a suspect; a file that does not parse is looked at once."""

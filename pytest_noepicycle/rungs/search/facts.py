@@ -89,9 +89,18 @@ class FileFacts:
         """Return how often a function reads a name."""
         return sum(n.id == name and isinstance(n.ctx, ast.Load) for n in self._names.get(function, ()))
 
+    def readers(self, function: ast.AST, name: str) -> list[ast.Name]:
+        """Return where a function reads a name."""
+        return [n for n in self._names.get(function, ()) if n.id == name and isinstance(n.ctx, ast.Load)]
+
     def names_read(self, function: ast.AST) -> frozenset[str]:
         """Return the names that a function reads."""
-        return frozenset(n.id for n in self._names.get(function, ()) if isinstance(n.ctx, ast.Load))
+        return self._names_read.get(function, frozenset())
+
+    @cached_property
+    def _names_read(self) -> dict[ast.AST, frozenset[str]]:
+        found = self._names.items()
+        return {function: frozenset(n.id for n in names if isinstance(n.ctx, ast.Load)) for function, names in found}
 
     @cached_property
     def module_callables(self) -> tuple[str, ...]:
@@ -172,6 +181,26 @@ class FileFacts:
         nodes = [n for n in ast.walk(self.tree) if isinstance(n, Function)]
         return {n.name: n for n in reversed(nodes)}
 
+    def numbers_near(self, node: ast.Constant, value: float) -> list[float]:
+        """Return numbers of the function around a constant that are nearly the same as it, at most three."""
+        around = self.function(node)
+        found = [n.value for n in ast.walk(around) if isinstance(n, ast.Constant)] if around else []
+        numbers = [v for v in found if isinstance(v, int | float) and not isinstance(v, bool)]
+        return list(dict.fromkeys(v for v in numbers if 2 < abs(v - value) <= abs(v) / 4))[:3]
+
+    @cached_property
+    def mappings(self) -> frozenset[str]:
+        """Return the names and attributes that the file sets to a mapping."""
+        assigns = [n for n in self.parents if isinstance(n, ast.Assign | ast.AnnAssign) and n.value is not None]
+        made = [n for n in assigns if isinstance(n.value, ast.Dict | ast.DictComp) or ast.unparse(n.value) == "dict()"]  # type: ignore[arg-type]
+        targets = [t for n in made for t in (n.targets if isinstance(n, ast.Assign) else [n.target])]
+        return frozenset(ast.unparse(t) for t in targets)
+
+    def inner_functions(self, node: ast.AST) -> list[str]:
+        """Return the functions defined in the functions around a node."""
+        around = [a for a in self.ancestors(node) if isinstance(a, Function)]
+        return list(dict.fromkeys(s.name for a in around for s in a.body if isinstance(s, Function)))
+
     @cached_property
     def classes(self) -> tuple[ast.ClassDef, ...]:
         """Return the classes of the file, outer ones first."""
@@ -210,6 +239,22 @@ class FileFacts:
             mine = [n for n in attributes if isinstance(n.value, ast.Name) and n.value.id == "self"]
             read = {n.attr for n in mine if isinstance(n.ctx, ast.Load)}
             found[owner] = [n for n in dict.fromkeys(n.attr for n in mine) if n not in read]
+        return found
+
+    def plain_calls(self, node: ast.AST) -> list[str]:
+        """Return the calls without arguments that the class around a node makes on itself, each once."""
+        owner = self.class_of(node)
+        return self._calls_by_class.get(owner, []) if owner else []
+
+    @cached_property
+    def _calls_by_class(self) -> dict[ast.ClassDef, list[str]]:
+        found: dict[ast.ClassDef, list[str]] = {}
+        for owner in self.classes:
+            calls = [n for n in ast.walk(owner) if isinstance(n, ast.Call) and not n.args and not n.keywords]
+            mine = [
+                c.func.attr for c in calls if isinstance(c.func, ast.Attribute) and ast.unparse(c.func.value) == "self"
+            ]
+            found[owner] = [f"self.{name}()" for name in dict.fromkeys(mine)]
         return found
 
     @cached_property

@@ -12,6 +12,7 @@ from pytest_noepicycle.rungs.search.operators import (
     attributes,
     comparisons,
     constants,
+    dataflow,
     flow,
     guards,
     idioms,
@@ -19,12 +20,13 @@ from pytest_noepicycle.rungs.search.operators import (
     missing,
     names,
     operands,
+    twins,
     values,
 )
 
 _MODULES = (
     comparisons, arithmetic, logic, constants, names, attributes, arguments, flow, guards, values,
-    missing, operands, idioms,
+    missing, operands, idioms, dataflow, twins,
 )  # fmt: skip
 
 OPERATORS: Mapping[str, Operator] = {operator.name: operator for module in _MODULES for operator in module.OPERATORS}

@@ -83,11 +83,23 @@ def missing(node: ast.Call, scope: Scope) -> Iterator[Edit]:
     for name in [p for p in scope.parameters(scope.function(node)) if p in unused_parameters(node, scope) - {"self"}][
         :2
     ]:
-        yield _appended(node, name, scope, 0.55)
+        if not _is_starred(name, scope.function(node)):
+            yield _appended(node, name, scope, 0.55)
+    yield from _passed_on(node, scope)
     callable_name = scope.text(node.func).rpartition(".")[2]
     if callable_name in _DEFAULTS:
         for text in _DEFAULTS[callable_name]:
             yield _appended(node, text, scope, 0.45)
+
+
+def _passed_on(node: ast.Call, scope: Scope) -> Iterator[Edit]:
+    """Pass on `*args` and `**kwargs` that a function takes and reads nowhere."""
+    function = scope.function(node)
+    if function is not None:
+        unused = unused_parameters(node, scope)
+        for stars, argument in (("*", function.args.vararg), ("**", function.args.kwarg)):
+            if argument is not None and argument.arg in unused:
+                yield _appended(node, f"{stars}{argument.arg}", scope, 0.9)
 
 
 _DEFAULTS = {
@@ -95,6 +107,11 @@ _DEFAULTS = {
     "rsplit": ("1",), "next": ("None",), "round": ("2",), "int": ("2", "16"), "zip": ("strict=True",),
     "replace": ("1",), "pop": ("None",), "splitlines": ("True",), "getattr": ("None",),
 }  # fmt: skip
+
+
+def _is_starred(name: str, function: Function | None) -> bool:
+    arguments = function.args if function else None
+    return arguments is not None and name in {a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None}
 
 
 def _makes_its_own(node: ast.Call, scope: Scope) -> bool:

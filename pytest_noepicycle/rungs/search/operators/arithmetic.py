@@ -44,15 +44,22 @@ def accumulated(node: ast.Assign, scope: Scope) -> Iterator[Edit]:
     start, gap = scope.between(node.targets[0], node.value)
     place = gap.find("=")
     looped = any(isinstance(a, ast.For | ast.While) for a in scope.ancestors(node))
-    for index, new in enumerate(("+=", "-=", "*=", "|=", "&=")):
-        likelihood = (1.0, 0.5, 0.4, 0.3, 0.2)[index] * (
-            1.0 if looped else 0.8 if isinstance(node.targets[0], ast.Attribute) else 0.3
-        )
-        yield Edit(start + place, start + place + 1, new, f"`=` → `{new}`", likelihood)
+    counted = isinstance(node.value, ast.BinOp) and isinstance(node.value.right, ast.Constant)
+    counted = counted or _bounds(node.targets[0], node, scope)
+    share = 1.0 if looped else 0.8 if isinstance(node.targets[0], ast.Attribute) else 0.3
+    share *= 0.3 if counted else 1.0
+    for new, likelihood in (("+=", 1.0), ("-=", 0.5), ("*=", 0.4), ("|=", 0.3), ("&=", 0.2)):
+        yield Edit(start + place, start + place + 1, new, f"`=` → `{new}`", share * likelihood)
     target = node.targets[0]
     if isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
         before = f"{scope.text(target.value)}.get({scope.text(target.slice)}, 0)"
         yield scope.swap(node.value, f"{before} + {scope.text(node.value)}", 0.9)
+
+
+def _bounds(target: ast.expr, node: ast.AST, scope: Scope) -> bool:
+    """Whether a variable is what the loop around it ends by, like the bounds of a binary search."""
+    tests = [a.test for a in scope.ancestors(node) if isinstance(a, ast.While)]
+    return isinstance(target, ast.Name) and any(target.id in scope.names_in(test) for test in tests)
 
 
 def sign(node: ast.expr, scope: Scope) -> Iterator[Edit]:
@@ -64,10 +71,16 @@ def sign(node: ast.expr, scope: Scope) -> Iterator[Edit]:
     valued = isinstance(parent, ast.Return | ast.Assign) or (isinstance(parent, ast.Call) and node in parent.args)
     above = scope.parents.get(parent) if isinstance(parent, ast.Tuple) else parent
     keyed = isinstance(above, ast.Lambda) or isinstance(parent, ast.IfExp)
-    if (valued or keyed) and isinstance(node, ast.Name | ast.Call | ast.BinOp | ast.Attribute | ast.Subscript):
+    bound = isinstance(parent, ast.Slice) and node is not parent.step
+    listed = isinstance(parent, ast.Tuple) and isinstance(above, ast.Call | ast.Return | ast.Assign)
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.BitAnd) and isinstance(node, ast.Name | ast.BinOp):
+        yield scope.swap(node, f"~{scope.wrapped(node)}")
+    if (valued or keyed or bound or listed) and isinstance(
+        node, ast.Name | ast.Call | ast.BinOp | ast.Attribute | ast.Subscript
+    ):
         if isinstance(node.__dict__.get("ctx"), ast.Store):
             return
-        yield scope.swap(node, f"-{scope.wrapped(node)}", 0.9 if isinstance(above, ast.Lambda) else 0.5)
+        yield scope.swap(node, f"-{scope.wrapped(node)}", 0.9 if isinstance(above, ast.Lambda) or bound else 0.5)
 
 
 def grouping(node: ast.BinOp, scope: Scope) -> Iterator[Edit]:

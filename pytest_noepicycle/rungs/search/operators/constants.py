@@ -20,15 +20,26 @@ def number(node: ast.Constant, scope: Scope) -> Iterator[Edit]:
     near = {_spelled(value + step): _step_weight(value, step, scope) for step in reversed(scope.hints.steps[:3])}
     for other, weight in ((value + 1, 1.0), (value - 1, 1.0), (0, 0.6), (1, 0.6), (-1, 0.4), (2, 0.3)):
         near.setdefault(_spelled(other), weight)
+    for other in scope.numbers_near(node, value):
+        near.setdefault(_spelled(other), 0.4)
     if value:
-        for other, weight in ((value * 10, 0.4), (value / 10, 0.4), (value * 2, 0.3), (value / 2, 0.3)):
+        for other, weight in ((value * 10, 0.3), (value / 10, 0.3)):
             near.setdefault(_spelled(other), weight)
     echoed = {_spelled(e) for a, e in scope.hints.pairs if a == value and isinstance(e, int | float)}
     signed = isinstance(scope.parents.get(node), ast.UnaryOp)
     for text, weight in near.items():
         if text != scope.text(node) and not (signed and text.startswith("-")):
+            weight *= 0.4 if text == "2" and _is_step(node, scope) else 1.0
             weight *= 0.3 if text in echoed else 1.0  # the test sees this very constant: its own value proves little
             yield scope.swap(node, text, weight if isinstance(value, int) or "." in text else weight * 0.5)
+
+
+def _is_step(node: ast.Constant, scope: Scope) -> bool:
+    """Whether a one is added or taken away: a step of two is seldom what was meant."""
+    parent = scope.parents.get(node)
+    return (
+        node.value == 1 and isinstance(parent, ast.AugAssign | ast.BinOp) and isinstance(parent.op, ast.Add | ast.Sub)
+    )
 
 
 def _step_weight(value: float, step: int, scope: Scope) -> float:
@@ -36,7 +47,7 @@ def _step_weight(value: float, step: int, scope: Scope) -> float:
     if abs(step) == 1:
         return 1.0
     expected = any(value + step == e for _, e in scope.hints.pairs if not isinstance(e, str | bool))
-    return (0.3 if expected else 0.8) * (1.0 if abs(step) <= max(3, abs(value)) else 0.15)
+    return (0.3 if expected else 0.6) * (1.0 if abs(step) <= max(3, abs(value)) else 0.15)
 
 
 def _spelled(value: float) -> str:
@@ -73,7 +84,8 @@ def expected_value(node: ast.Constant, scope: Scope) -> Iterator[Edit]:
         return  # a comparison with a literal of the test would only special-case it
     for actual, expected in scope.hints.pairs:
         for old, new, weight in ((actual, expected, 1.0), (expected, actual, 0.5)):
-            if type(node.value) is type(old) is type(new) and node.value == old and new not in ("", None):
+            telling = not isinstance(old, int) or isinstance(old, bool) or abs(old) > 2  # a 1 is 1 by chance
+            if telling and type(node.value) is type(old) is type(new) and node.value == old and new not in ("", None):
                 yield scope.swap(node, repr(new), weight if isinstance(new, str) else weight * 0.5)
 
 

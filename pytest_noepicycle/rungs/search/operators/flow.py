@@ -161,7 +161,7 @@ def returned(node: ast.Return, scope: Scope) -> Iterator[Edit]:
         start, end = scope.source.span(left)[0], scope.source.span(right)[1]
         text = f"{scope.text(right)}, {scope.text(left)}"
         yield Edit(start, end, text, f"{shown(scope.source.text[start:end])} → {shown(text)}")
-    if not isinstance(node.value, ast.Name):
+    if not isinstance(node.value, ast.Name | ast.Compare):  # a variable is no answer to a question
         names = [n for n in scope.local_names(node) if n not in ("self", "cls")]
         yield from (scope.swap(node.value, name, 0.5) for name in names[-4:])
 

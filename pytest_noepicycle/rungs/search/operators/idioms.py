@@ -98,7 +98,10 @@ def deep_copy(node: ast.expr, scope: Scope) -> Iterator[Edit]:
 
 
 def toggle(node: ast.Assign, scope: Scope) -> Iterator[Edit]:
-    """Turn a switch over in the place of setting it: `on = True` becomes `on = not on`."""
+    """Turn a switch or a direction over in the place of setting it: `on = True` becomes `on = not on`."""
+    one = isinstance(node.value, ast.UnaryOp) and isinstance(node.value.op, ast.USub)
+    if one and scope.text(node.value) == "-1" and isinstance(node.targets[0], ast.Name | ast.Attribute):
+        yield scope.swap(node.value, f"-{scope.text(node.targets[0])}")
     if isinstance(node.value, ast.Constant) and isinstance(node.value.value, bool) and len(node.targets) == 1:
         yield scope.swap(node.value, f"not {scope.text(node.targets[0])}")
 
@@ -154,8 +157,22 @@ def part_of(node: ast.expr, scope: Scope) -> Iterator[Edit]:
         twice = given and sum(ast.dump(a) == ast.dump(node) for a in getattr(parent, "args", ())) > 1
         for part, weight in (("1:", 1.0), (":-1", 0.7), ("::-1", 0.6)):
             yield scope.swap(node, f"{scope.text(node)}[{part}]", weight if twice or looped else weight * 0.2)
+    elif isinstance(node, ast.Name) and _joined_to_text(node, scope):
+        yield scope.swap(node, f"{node.id}[1:]", 0.9)
+        yield scope.swap(node, f"{node.id}[:-1]", 0.8)
+    elif isinstance(node, ast.ListComp) and isinstance(parent, ast.Assign | ast.Return):
+        yield scope.swap(node, f"{scope.text(node)}[::-1]", 0.6)
     elif looped and isinstance(node, ast.Call) and scope.text(node.func) == "range":
         yield scope.swap(node, f"reversed({scope.text(node)})")
+
+
+def _joined_to_text(node: ast.Name, scope: Scope) -> bool:
+    """Whether a variable is joined with a text or a list: `"+" + digits`."""
+    parent, top = scope.parents.get(node), node
+    while isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add):
+        parent, top = scope.parents.get(parent), parent  # type: ignore[assignment]
+    parts = ast.walk(top) if top is not node else ()
+    return any(isinstance(n, ast.List) or (isinstance(n, ast.Constant) and isinstance(n.value, str)) for n in parts)
 
 
 def everywhere(node: ast.stmt, scope: Scope) -> Iterator[Edit]:

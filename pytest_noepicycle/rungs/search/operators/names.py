@@ -22,6 +22,8 @@ _PAIRS: dict[str, tuple[str, ...]] = {
     "floor": ("ceil",), "ceil": ("floor",), "len": ("max",), "abs": ("int",), "dict": ("list",),
     "type": ("repr",), "getattr": ("hasattr",), "iter": ("list",), "filter": ("map",), "map": ("filter",),
 }  # fmt: skip
+_MISTAKEN = {("len", "max"): 0.2, ("max", "len"): 0.3, ("max", "sum"): 0.4, ("min", "sum"): 0.4, ("sum", "max"): 0.4,
+             ("abs", "int"): 0.3, ("type", "repr"): 0.3}  # fmt: skip
 _POLES = ("left right", "first last", "first second", "start end", "start stop", "begin end", "low high", "lower upper",
           "min max", "x y", "i j", "row column", "row col", "rows columns", "rows cols", "width height", "before after",
           "old new", "source target", "src dst", "previous next", "prev next", "previous current", "head tail",
@@ -71,7 +73,7 @@ def wrong_variable(node: ast.Name, scope: Scope) -> Iterator[Edit]:
     unused = unused_parameters(node, scope)
     ranked = [(0.5 + 0.4 * affinity(node.id, n) + (0.3 if n in unused else 0.0), n) for n in inside]
     ranked += [(0.2 + 0.5 * similarity(node.id, n), n) for n in outside]
-    share = 0.4 if _is_yield_of_loop(node, scope) else 0.6 if _read_once(node, scope) else 1.0
+    share = 0.4 if _is_yield_of_loop(node, scope) else 1.0
     for weight, name in sorted(ranked, key=lambda pair: -pair[0])[:6]:
         yield scope.swap(node, name, share * min(1.0, weight))
 
@@ -84,10 +86,11 @@ def _is_yield_of_loop(node: ast.Name, scope: Scope) -> bool:
     return any(node.id in scope.names_in(g.target) for g in parent.generators)
 
 
-def _read_once(node: ast.Name, scope: Scope) -> bool:
-    """Whether the name is a variable that nothing would read any more if another one stood here."""
-    function = scope.function(node)
-    return function is not None and scope.reads(function, node.id) == 1
+def _names_called(node: ast.Name, scope: Scope) -> frozenset[str]:
+    """Return the functions that the function around a node calls by their names, other calls than this one."""
+    around = scope.function(node) or scope.tree
+    calls = [n.func for n in ast.walk(around) if isinstance(n, ast.Call) and n.func is not node]
+    return frozenset(n.id for n in calls if isinstance(n, ast.Name))
 
 
 def _called(node: ast.Name, scope: Scope) -> bool:
@@ -170,7 +173,10 @@ def wrong_function(node: ast.Name, scope: Scope) -> Iterator[Edit]:
         return
     for index, name in enumerate(_PAIRS.get(node.id, ())):
         ordering = scope.hints.reordered and name in ("sorted", "reversed", "list")
-        yield scope.swap(node, name, 1.0 if ordering else max(0.4, 1.0 - 0.3 * index))
+        yield scope.swap(node, name, 1.0 if ordering else _MISTAKEN.get((node.id, name), max(0.4, 1.0 - 0.3 * index)))
+    inner = [n for n in scope.inner_functions(node) if n != node.id]
+    called = _names_called(node, scope)
+    yield from (scope.swap(node, name, 0.9 if name in called else 0.6) for name in inner[:4])
     near = [(similarity(node.id, n), n) for n in scope.module_callables if n != node.id]
     for weight, name in sorted(near, key=lambda pair: -pair[0])[:3]:
         if weight > 0.45:

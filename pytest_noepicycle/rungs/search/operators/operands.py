@@ -42,9 +42,26 @@ def _is_operand(node: ast.expr, scope: Scope) -> bool:
 def _others(node: ast.AST, scope: Scope) -> list[tuple[float, str]]:
     inside = scope.names_in(node)
     unread = [n for n in scope.unread(node) if n not in inside]
+    asked = [c for c in scope.plain_calls(node) if c not in scope.text(node)]
     mine = [f"self.{name}" for name in scope.unread_attributes(node) if f"self.{name}" not in scope.text(node)]
     locals_ = [n for n in scope.local_names(node) if n not in inside and n not in ("self", "cls", *unread)]
-    return [*((1.0, n) for n in unread[:2]), *((1.0, n) for n in mine[:2]), *((0.5, n) for n in locals_[-3:])]
+    ranked = [(1.0, n) for n in (*unread[:2], *mine[:2])] + [(0.8, c) for c in asked[:2]]
+    return [*ranked, *((0.7, t) for t in _fellows(node, scope)[:2]), *((0.5, n) for n in locals_[-3:])]
+
+
+def _fellows(node: ast.AST, scope: Scope) -> list[str]:
+    """Return the same expression on other attributes of the object that the class asks in the same way."""
+    owners = [n for n in ast.walk(node) if isinstance(n, ast.Attribute) and scope.text(n.value) == "self"]
+    if len(owners) != 1 or not isinstance(node, ast.Call | ast.Subscript):
+        return []
+    own, text = scope.text(owners[0]), scope.text(node)
+    others = [f"self.{name}" for name in scope.fellow_values.get(owners[0].attr, ())]
+    around = scope.class_of(node)
+    return [
+        text.replace(own, other)
+        for other in others
+        if around and f"{other}{text[len(own) : len(own) + 2]}" in scope.text(around)
+    ]
 
 
 def for_constant(node: ast.Constant, scope: Scope) -> Iterator[Edit]:
@@ -147,12 +164,43 @@ def lower_bound(node: ast.expr, scope: Scope) -> Iterator[Edit]:
     yield scope.swap(node, text)
 
 
+def not_below(node: ast.BinOp, scope: Scope) -> Iterator[Edit]:
+    """Let a difference not fall below zero: `max(0, a - b)`."""
+    parent = scope.parents.get(node)
+    held = isinstance(parent, ast.Return | ast.Assign) and parent.value is node
+    if held and any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Sub) for n in (node, node.left)):
+        yield scope.swap(node, f"max(0, {scope.text(node)})")
+
+
+def lessened(node: ast.Name, scope: Scope) -> Iterator[Edit]:
+    """Take another variable from a factor, or add it: `n * size` becomes `n * (size - used)`."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mult | ast.Div | ast.FloorDiv | ast.Mod):
+        inside = scope.names_in(parent)
+        others = [n for n in scope.local_names(node) if n != node.id and n not in ("self", "cls")]
+        for name in sorted(others[-4:], key=lambda n: n in inside):
+            for op, share in (("-", 1.0), ("+", 0.8)):
+                yield scope.swap(node, f"({node.id} {op} {name})", share)
+
+
+def multiple_start(node: ast.Call, scope: Scope) -> Iterator[Edit]:
+    """Begin a range of multiples behind the number itself, or at its square."""
+    if isinstance(node.func, ast.Name) and node.func.id == "range" and len(node.args) == 3:
+        first, step = scope.text(node.args[0]), scope.text(node.args[2])
+        if first == step and isinstance(node.args[0], ast.Name):
+            yield scope.swap(node.args[0], f"{first} * {first}")
+            yield scope.swap(node.args[0], f"{first} * 2", 0.9)
+
+
 OPERATORS = (
     Operator("superfluous-operand", (ast.BinOp,), superfluous),
     Operator("missing-operand", (ast.expr,), missing),
     Operator("constant-for-variable", (ast.Constant,), for_constant),
     Operator("missing-modulo", (ast.BinOp,), wrapped_round),
     Operator("missing-extreme", (ast.expr,), extreme),
+    Operator("not-below-zero", (ast.BinOp,), not_below),
+    Operator("missing-difference", (ast.Name,), lessened),
+    Operator("multiple-start", (ast.Call,), multiple_start),
     Operator("missing-part", (ast.AST,), condition),
     Operator("missing-condition", (ast.stmt,), guarded),
     Operator("missing-lower-bound", (ast.Compare, ast.BoolOp), lower_bound),

@@ -89,10 +89,17 @@ def missing_copy(node: ast.expr, scope: Scope) -> Iterator[Edit]:
     looped = isinstance(parent, ast.For) and parent.iter is node
     handed = isinstance(parent, ast.Call) and node in parent.args and isinstance(parent.func, ast.Attribute)
     if kept or looped or (handed and parent.func.attr in ("append", "add", "insert")):  # type: ignore[union-attr]
-        weight = 0.6 if kept else 1.0
-        yield scope.swap(node, f"list({scope.text(node)})", weight)
-        yield scope.swap(node, f"dict({scope.text(node)})", 0.5 * weight)
+        shared = isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Attribute | ast.Subscript)
+        weight = 1.1 if shared else 0.6 if kept else 1.0
+        first, second = ("dict", "list") if _is_mapping(node, scope) else ("list", "dict")
+        yield scope.swap(node, f"{first}({scope.text(node)})", weight)
+        yield scope.swap(node, f"{second}({scope.text(node)})", 0.5 * weight)
         yield scope.swap(node, f"{scope.text(node)}.copy()", 0.4 * weight)
+
+
+def _is_mapping(node: ast.expr, scope: Scope) -> bool:
+    """Whether the file sets that name to a mapping somewhere."""
+    return scope.text(node) in scope.mappings
 
 
 def conversion(node: ast.expr, scope: Scope) -> Iterator[Edit]:
@@ -106,6 +113,7 @@ def conversion(node: ast.expr, scope: Scope) -> Iterator[Edit]:
     for name in unused[:2]:
         yield scope.swap(node, f"{name}({scope.text(node)})", 0.8)
     likely = [w for e in sorted(scope.hints.raised) for w in _LIKELY.get(e, ())]
+    likely += ["sorted"] if scope.hints.reordered else []
     already = scope.text(parent.func) if isinstance(parent, ast.Call) else ""
     for index, name in enumerate(dict.fromkeys([*likely, *_WRAPS])):
         if name != already and not scope.text(node).startswith(f"{name}("):
