@@ -151,7 +151,11 @@ def test_example_is_mended_without_a_key(example, sandbox):
 
 @pytest.mark.parametrize(
     ("name", "stop_reason"),
-    [("environment", "environment"), ("contradiction", "test_suspect"), ("needs-model", "exhausted")],
+    [
+        ("environment", "environment"),
+        ("contradiction", "test_suspect"),
+        pytest.param("needs-model", "exhausted", marks=pytest.mark.slow),
+    ],
 )
 def test_hard_case_ends_with_its_own_reason(hard_case, name, stop_reason):
     """What no small edit can or may mend is named, costs nothing, and leaves every file as it was."""

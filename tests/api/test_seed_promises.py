@@ -200,7 +200,8 @@ def test_each_promise_is_kept_by_a_test_that_there_is():
         assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, promise
 
 
-@pytest.mark.parametrize("sandbox", ["process", pytest.param("docker", marks=[pytest.mark.docker, pytest.mark.slow])])
+@pytest.mark.slow
+@pytest.mark.parametrize("sandbox", ["process", pytest.param("docker", marks=pytest.mark.docker)])
 def test_the_quickstart_on_the_command_line(server, caller, sandbox):
     """The lines of the shell as they are printed: the solution is on standard output, the model was asked once."""
     server.edits(("solution.py", STUB, REVERSED))
@@ -452,7 +453,7 @@ def test_a_binary_signal_is_warned_about_in_these_words_and_the_window_widened(c
     assert len(result.warnings) == 1
 
 
-@pytest.mark.parametrize("number", [4, 5])
+@pytest.mark.parametrize("number", [pytest.param(4, marks=pytest.mark.slow), 5])
 def test_fewer_than_five_tests_are_warned_about(caller, number):
     """Four are few, and five are enough."""
     checks = "".join(f"\n\ndef test_{n}():\n    assert f({n}) == {n}\n" for n in range(number))

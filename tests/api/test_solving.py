@@ -37,6 +37,7 @@ def test_e():
 """
 
 
+@pytest.mark.slow
 def test_the_best_that_was_proven_is_kept_where_not_all_can_be_solved(caller):
     """An async loop mends four of five: the gain is proven, returned with its patch, and the fifth is not hidden."""
     seen = []
@@ -149,6 +150,7 @@ def test_a_server_of_the_environment_is_warned_of_and_has_no_price_of_anthropic(
         supervisor.run("A task")
 
 
+@pytest.mark.slow
 def test_an_inner_loop_is_asked_nowhere_and_keeps_its_price(deepseek):
     """The server of the environment is no matter of a callable's, whose tokens are charged at the rung's price."""
     supervisor = Supervisor(test_code=TESTS, ladder={"claude-haiku-4-5": {}}, budget_usd=1.0, sandbox="process")

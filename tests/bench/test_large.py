@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pytest_noepicycle.bench.large import Cost, as_json, as_text, measure
 
 
+@pytest.mark.slow
 def test_each_size_is_measured():
     """A box is opened for every tree, and its candidates are run."""
     told: list[str] = []

@@ -59,6 +59,7 @@ def test_wrong_use_is_a_sentence_and_status_two(story, words, sentence):
     assert "Traceback" not in told.text
 
 
+@pytest.mark.slow
 def test_a_report_of_a_finished_run_is_printed(story):
     """The newest run's report, as Markdown or as its result."""
     here = story({**SLIP, "noepi.ini": ""})

@@ -68,6 +68,7 @@ def test_a_right_diff_is_proved_and_nothing_is_changed(story):
     assert shop.read("shop/tax.py") == PRODUCT
 
 
+@pytest.mark.slow
 def test_the_table_says_the_same_to_people(story):
     """Ruling, checks and tests in plain words."""
     shop = story({**FILES, "change.patch": DIFF})

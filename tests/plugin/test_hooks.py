@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from mending import RIGHT, TOTAL, WRONG, checks_of
 
 LADDER = """
@@ -68,6 +69,7 @@ def test_a_kind_that_nobody_adds_is_named_with_the_line(story):
     assert "'house-rules' is not one of search, model, agent" in told.text
 
 
+@pytest.mark.slow
 def test_a_protected_file_is_never_changed_and_a_finer_score_never_solves(story):
     """With its one product file closed the run gains nothing, whatever the score hook says."""
     hooks = """

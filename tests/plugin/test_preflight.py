@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import model_server
+import pytest
 
 PENDING = "(word):\n    raise NotImplementedError"
 FILES = {
@@ -37,6 +38,7 @@ def purposes(told) -> list[str]:
     return [event["purpose"] for event in told.events if event["event"] == "call_reserved"]
 
 
+@pytest.mark.slow
 def test_where_the_first_shot_solves_nothing_else_is_paid(story, server):
     """One call, booked as what it is, of one failure and half the tokens."""
     server.edits(PLURAL, SHOUT)

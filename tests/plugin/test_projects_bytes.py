@@ -43,6 +43,7 @@ def _git(folder: Path, *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_dirty_tree_keeps_its_changes(story):
     """Uncommitted edits, staged ones and files that git does not know are neither lost nor committed."""
     project = Project({"shop.py": TOTAL, "test_shop.py": checks_of("shop"), "notes.txt": "one\n"}, "shop.py")

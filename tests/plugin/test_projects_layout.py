@@ -137,6 +137,7 @@ def test_called_from_anywhere(story, args, more):
     mend(story, Project(layout.files, layout.fault, layout.wrong, layout.right, args, more))
 
 
+@pytest.mark.slow
 def test_a_checkout_behind_a_symbolic_link(story, tmp_path):
     """Tests named through a link make the link the root: the files behind it are mended."""
     layout = LAYOUTS["src-and-pyproject"]

@@ -69,6 +69,7 @@ def test_exit_status(story, bare_python, files, arguments, status, sentence):
     assert sentence in told.text
 
 
+@pytest.mark.slow
 def test_what_is_not_mended_is_status_one(story, bare_python):
     """A test that nothing can satisfy ends with 1, and the hooks that could not be called are named once."""
     hooks = "def pytest_noepi_report(result):\n    raise SystemExit('not here')\n"
